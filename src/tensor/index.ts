@@ -1,0 +1,18 @@
+export {
+  bytesOfData,
+  concatBatch,
+  dataOfBytes,
+  dataTypeOfNumpy,
+  dataTypeOfOnnx,
+  dataTypeOfOrt,
+  dataTypes,
+  elementBytes,
+  elementCount,
+  onnxNumberOf,
+  ortNameOf,
+  sliceBatch,
+  type DataType,
+  type Tensor,
+  type TensorData,
+  type TensorSpec,
+} from "./tensor.ts";
