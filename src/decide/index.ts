@@ -1,0 +1,1 @@
+export { verdictSchema, type CandidateVerdict, type Gate, type Verdict } from "./verdict.ts";
