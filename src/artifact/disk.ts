@@ -3,15 +3,15 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "n
 import { flushFolder, writeWhole } from "../host/index.ts";
 
 export interface Disk {
-  makeFolder(path: string): void;
+  makeFolder: (path: string) => void;
   /** Whole or not at all, flushed. */
-  write(path: string, text: string): void;
+  write: (path: string, text: string) => void;
   /** Flushes a file that someone else wrote. */
-  flush(path: string): void;
+  flush: (path: string) => void;
   /** Renames within one file system and flushes the folder. */
-  rename(from: string, to: string): void;
+  rename: (from: string, to: string) => void;
   /** Removes a file or folder; absent is fine. */
-  remove(path: string): void;
+  remove: (path: string) => void;
 }
 
 /** The disk of this machine. Every call throws the system's own fault. */

@@ -2,27 +2,34 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { GraphProtoSchema, ModelProtoSchema, TensorProtoSchema, TypeProtoSchema, ValueInfoProtoSchema, type TypeProto } from "onnx-buf";
+import {
+  GraphProtoSchema,
+  ModelProtoSchema,
+  TensorProto_DataLocation,
+  TensorProtoSchema,
+  TypeProtoSchema,
+  TypeProto_TensorSchema,
+  TensorShapeProtoSchema,
+  TensorShapeProto_DimensionSchema,
+  TypeProto_SequenceSchema,
+  ValueInfoProtoSchema,
+  type TypeProto,
+} from "onnx-buf";
 import { describe, expect, it } from "vitest";
 import { readModelHeader, readModel, readTensors, writeTensors } from "./index.ts";
 
 const models = new URL("../../examples/digits/models/", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "assay-header-"));
 
-const tensorType = (elemType: number, dims: (number | string)[]): TypeProto =>
-  create(TypeProtoSchema, {
-    value: {
-      case: "tensorType",
-      value: {
-        elemType,
-        shape: {
-          dim: dims.map((size) => ({
-            value: typeof size === "string" ? { case: "dimParam", value: size } : { case: "dimValue", value: BigInt(size) },
-          })),
-        },
-      },
-    },
-  });
+const tensorType = (elemType: number, dims: (number | string)[]): TypeProto => {
+  const dim = dims.map((size) =>
+    create(TensorShapeProto_DimensionSchema, {
+      value: typeof size === "string" ? { case: "dimParam", value: size } : { case: "dimValue", value: BigInt(size) },
+    }),
+  );
+  const value = create(TypeProto_TensorSchema, { elemType, shape: create(TensorShapeProtoSchema, { dim }) });
+  return create(TypeProtoSchema, { value: { case: "tensorType", value } });
+};
 
 /** A model `y = x + w` with the given input type; `w` in a file of its own when `external` is given. */
 function write(
@@ -31,7 +38,7 @@ function write(
 ): string {
   const w = create(TensorProtoSchema, { name: "w", dataType: 1, dims: [2n] });
   if (options.external) {
-    w.dataLocation = 1;
+    w.dataLocation = TensorProto_DataLocation.EXTERNAL;
     w.externalData = Object.entries(options.external).map(([key, value]) => ({ $typeName: "onnx.StringStringEntryProto", key, value }));
   } else w.rawData = new Uint8Array(new Float32Array([1, 2]).buffer);
   const value = (valueName: string, type: TypeProto) => create(ValueInfoProtoSchema, { name: valueName, type });
@@ -76,7 +83,7 @@ describe("the header of an ONNX file", () => {
   });
 
   it("sets sequence outputs aside with a reason and keeps the tensors", async () => {
-    const sequence = create(TypeProtoSchema, { value: { case: "sequenceType", value: {} } });
+    const sequence = create(TypeProtoSchema, { value: { case: "sequenceType", value: create(TypeProto_SequenceSchema) } });
     const path = write("zipmap.onnx", {
       outputs: [
         { name: "label", type: tensorType(7, ["N"]) },
