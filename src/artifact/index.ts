@@ -5,3 +5,4 @@ export { artifactKey, changedFields, type ArtifactKeyFields } from "./key.ts";
 export { ArtifactManifest, readArtifact, type Artifact } from "./manifest.ts";
 export { openStore, type Found, type Store } from "./store.ts";
 export { realDisk, type Disk } from "./disk.ts";
+export { onnxRuntimeVersion, openOnnxSession, type OnnxSession } from "./onnx-session.ts";

@@ -1,0 +1,1 @@
+export { startServer, type ModelServer, type ServedModel, type ServerOptions } from "./server.ts";
