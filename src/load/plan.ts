@@ -1,0 +1,44 @@
+/** What a run is asked to do, and what it tells besides its records. */
+import { z } from "zod";
+import type { Arrival } from "./schedule.ts";
+
+export interface LoadPlan {
+  host: string;
+  port: number;
+  /** Complete HTTP/1.1 requests; one is drawn for each arrival. */
+  requests: readonly Uint8Array[];
+  /** shuffled = passes over all requests in random order; once = each exactly once, in order, then the run ends. */
+  order: "shuffled" | "once";
+  mode:
+    | { kind: "open"; arrival: Arrival; ratePerSecond: number; durationMs: number }
+    | { kind: "closed"; concurrency: number; /** null = until every request was sent once */ durationMs: number | null };
+  /** The same load before the window, handed over without draining and not recorded, milliseconds. */
+  warmUpMs: number;
+  timeoutMs: number;
+  /** Most connections. Beyond it: queue = sent late, the wait is queue time; drop = the request is `unsent`. */
+  cap: { connections: number; policy: "queue" | "drop" };
+  /** Root of the streams `arrivals` and `items`. */
+  seed: string;
+  /** Outputs that a good answer holds; null = any 200 is good. */
+  outputs: readonly string[] | null;
+  /** Whether to return the bodies of the answers. */
+  keepBodies?: boolean;
+  /** Arrow file of the records. */
+  recordsPath?: string;
+}
+
+const pair = z.tuple([z.number(), z.number()]);
+
+/** What the records cannot hold. Times in milliseconds since the window's start. */
+export const loadContextSchema = z.object({
+  openRatePerSecond: z.number().nullable().describe("offered rate, requests per second; null = closed loop"),
+  windowMs: z.number().describe("length of the window"),
+  timeoutMs: z.number(),
+  stalls: z.array(pair).describe("[start, length] of host stalls: the sender or the watcher did not run, and nothing of ours explains it"),
+  pauses: z.array(pair).describe("[start, length] of the sender's garbage collections above 1 ms"),
+  inFlight: z.array(pair).describe("[samples, sum] of requests in flight, sampled by the clock, one entry a tenth of the window"),
+  stolenRatio: z.number().nullable().describe("CPU time the host took, 0–1; null = not told"),
+  connections: z.number().int().describe("connections opened, warm-up included"),
+  queueWaitAllowed: z.boolean().describe("whether requests may wait for a connection by the plan's own policy"),
+});
+export type LoadContext = z.infer<typeof loadContextSchema>;

@@ -1,0 +1,106 @@
+/**
+ * One run of the load generator: starts the sending thread and the watcher, streams the records to
+ * disk while they come, and gives them back with what they cannot hold.
+ */
+import { Worker } from "node:worker_threads";
+import { AssayError } from "../base/index.ts";
+import { entryUrl, hostTicks } from "../host/index.ts";
+import type { LoadContext, LoadPlan } from "./plan.ts";
+import { joinTables, openRecords, type RecordTable } from "./records.ts";
+
+export interface KeptBody {
+  item: number;
+  status: number;
+  headerBytes: number | null;
+  /** Items of the server's run; 0 = not told. */
+  batch: number;
+  body: Uint8Array;
+}
+
+interface SenderDone {
+  stalls: [number, number][];
+  pauses: [number, number][];
+  inFlight: [number, number][];
+  opened: number;
+  windowMs: number;
+  /** Wall clock of the window's start, milliseconds, fractional. */
+  windowStartMs: number;
+  bodies: KeptBody[];
+}
+/** What the sending thread says. */
+export type FromSender = { block: RecordTable } | { done: SenderDone };
+
+export interface LoadRun {
+  table: RecordTable;
+  context: LoadContext;
+  /** The answers, where the plan asked to keep them, in order of arrival. */
+  bodies: readonly KeptBody[];
+}
+
+const start = (name: string, workerData?: unknown): Worker => new Worker(entryUrl(import.meta.url, name), { workerData });
+
+/**
+ * Runs a plan against a server. Throws LOAD_FAILED when the generator itself fails, DISK_FULL when the
+ * records find no room. When the signal fires, what is open becomes `cancelled`, and it returns at once.
+ */
+export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<LoadRun> {
+  signal?.throwIfAborted();
+  const { recordsPath, ...work } = plan;
+  const writer = recordsPath === undefined ? null : openRecords(recordsPath);
+  const tables: RecordTable[] = [];
+  const ticks = hostTicks();
+  const watcher = start("./watcher.entry.js");
+  const sender = start("./sender.entry.js", work);
+  const stop = (): void => sender.postMessage("stop");
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    const done = await new Promise<SenderDone>((resolve, reject) => {
+      const failed = (cause: unknown): void =>
+        reject(new AssayError("LOAD_FAILED", `the sending thread ended: ${String(cause)}`, { cause }));
+      sender.on("message", (message: FromSender) => {
+        if ("done" in message) return resolve(message.done);
+        tables.push(message.block);
+        writer?.write(message.block);
+      });
+      sender.once("error", failed);
+      sender.once("exit", (code) => failed(`exit ${code}`));
+    });
+    const late = await new Promise<[number, number][]>((resolve) => {
+      watcher.once("message", resolve);
+      watcher.once("error", () => resolve([]));
+      watcher.postMessage("stop");
+    });
+    const after = hostTicks();
+    const { stalls, pauses, inFlight, opened, windowMs, windowStartMs, bodies } = done;
+    const watched = late.map(([at, length]): [number, number] => [at - windowStartMs, length]);
+    const inWindow = ([at, length]: [number, number]): boolean => at + length > 0 && at < windowMs;
+    const round = ([at, length]: [number, number]): [number, number] => [Number(at.toFixed(3)), Number(length.toFixed(3))];
+    const ours = pauses.filter(inWindow);
+    const overlaps = ([at, length]: [number, number]): boolean => ours.some(([start_, gc]) => at < start_ + gc && start_ < at + length);
+    await writer?.close();
+    return {
+      table: joinTables(tables),
+      context: {
+        openRatePerSecond: plan.mode.kind === "open" ? plan.mode.ratePerSecond : null,
+        windowMs,
+        timeoutMs: plan.timeoutMs,
+        stalls: [...stalls.filter((gap) => !overlaps(gap)), ...watched]
+          .filter(inWindow)
+          .sort((a, b) => a[0] - b[0])
+          .map(round),
+        pauses: ours.map(round),
+        inFlight,
+        stolenRatio: ticks && after && after.total > ticks.total ? (after.steal - ticks.steal) / (after.total - ticks.total) : null,
+        connections: opened,
+        queueWaitAllowed: plan.cap.policy === "queue",
+      },
+      bodies,
+    };
+  } catch (fault) {
+    await writer?.close().catch(() => {});
+    throw fault;
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    await Promise.all([sender.terminate(), watcher.terminate()]);
+  }
+}

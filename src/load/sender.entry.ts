@@ -1,0 +1,381 @@
+/**
+ * The sending thread: raw keep-alive sockets, absolute deadlines, stamps at the socket read. The loop
+ * spins on setImmediate, which lets sockets be read between turns; it uses a whole core by design
+ * (`bench/results/load-generator.md`). Records leave in blocks as their last request ends.
+ */
+import { connect, type Socket } from "node:net";
+import { PerformanceObserver } from "node:perf_hooks";
+import { parentPort, workerData } from "node:worker_threads";
+import { createAnswerReader, HttpFault, parseTiming, type AnswerReader, type HttpAnswer } from "./http.ts";
+import { createJudge } from "./oip.ts";
+import type { LoadPlan } from "./plan.ts";
+import { createTable, headOf, outcomeNumber, type OutcomeClass, type RecordTable } from "./records.ts";
+import type { FromSender, KeptBody } from "./run.ts";
+import { arrivalTimes, itemOrder } from "./schedule.ts";
+
+const plan = workerData as LoadPlan;
+const port = parentPort!;
+const now = (): number => performance.now();
+const blockRows = 8192;
+/** Most sends in one turn, so that answers are read in between. */
+const burst = 64;
+/** A turn that takes longer than this without work of ours is a stall, milliseconds. */
+const stallMs = 0.5;
+/** What one send or one answer may cost in a turn before the rest counts as a stall, milliseconds. */
+const workMs = 0.05;
+
+interface Block {
+  table: RecordTable;
+  used: number;
+  open: number;
+  closed: boolean;
+}
+interface Pending {
+  block: Block | null;
+  row: number;
+  item: number;
+  due: number;
+}
+interface Connection {
+  socket: Socket;
+  reader: AnswerReader;
+  request: Pending | null;
+  connected: boolean;
+  served: boolean;
+  sentAt: number;
+  firstAt: number;
+  dead: boolean;
+}
+
+const judge = plan.outputs === null ? null : createJudge(plan.outputs);
+const closedLoop = plan.mode.kind === "closed" ? plan.mode : null;
+const openLoop = plan.mode.kind === "open" ? plan.mode : null;
+const capacity = closedLoop ? closedLoop.concurrency : plan.cap.connections;
+const nextItem = itemOrder(plan.order, plan.requests.length, plan.seed);
+const nextArrival = openLoop ? arrivalTimes(openLoop.arrival, openLoop.ratePerSecond, plan.seed) : null;
+const durationMs = openLoop?.durationMs ?? closedLoop?.durationMs ?? null;
+
+const idle: Connection[] = [];
+const busy = new Set<Connection>();
+const waiting: Pending[] = [];
+const stalls: [number, number][] = [];
+const pauses: [number, number][] = [];
+const inFlight: [number, number][] = [];
+const bodies: KeptBody[] = [];
+let opened = 0;
+let alive = 0;
+let recorded = 0;
+let block: Block | null = null;
+let finishedScheduling = false;
+let aborted = false;
+let handled = 0;
+let lastSample = 0;
+
+const begin = now() + 5;
+const windowStart = begin + plan.warmUpMs;
+const windowEnd = durationMs === null ? Number.POSITIVE_INFINITY : windowStart + durationMs;
+const ns = (ms: number): number => Math.round((ms - windowStart) * 1e6);
+
+function rowFor(due: number, item: number): Pending {
+  if (due < windowStart && plan.warmUpMs > 0) return { block: null, row: 0, item, due };
+  if (!block || block.used === blockRows) {
+    if (block) block.closed = true;
+    block = { table: createTable(blockRows), used: 0, open: 0, closed: false };
+  }
+  const row = block.used++;
+  block.open++;
+  const { table } = block;
+  table.index[row] = recorded++;
+  table.item[row] = item;
+  table.scheduledNs[row] = ns(due);
+  table.sentNs[row] = table.firstByteNs[row] = Number.NaN;
+  table.queueUs[row] = table.computeUs[row] = Number.NaN;
+  return { block, row, item, due };
+}
+
+function send(message: FromSender): void {
+  port.postMessage(message);
+}
+
+function flush(done: Block): void {
+  if (done.open === 0 && (done.closed || finishedScheduling) && done.used > 0) {
+    send({ block: headOf(done.table, done.used) });
+    done.used = 0;
+    if (block === done) block = null;
+  }
+}
+
+function finish(pending: Pending, outcome: OutcomeClass, at: number): void {
+  const { block: own, row } = pending;
+  if (!own) return;
+  own.table.outcome[row] = outcomeNumber(outcome);
+  own.table.doneNs[row] = ns(at);
+  own.open--;
+  flush(own);
+}
+
+function release(connection: Connection): void {
+  busy.delete(connection);
+  connection.request = null;
+  const next = waiting.shift();
+  if (next) dispatch(next, connection);
+  else if (closedLoop) refill(connection);
+  else idle.push(connection);
+}
+
+function drop(connection: Connection): void {
+  if (connection.dead) return;
+  connection.dead = true;
+  alive--;
+  busy.delete(connection);
+  const at = idle.indexOf(connection);
+  if (at >= 0) idle.splice(at, 1);
+  connection.socket.destroy();
+  const next = waiting.shift();
+  if (next) dispatch(next, open());
+}
+
+function onAnswer(connection: Connection, answer: HttpAnswer, at: number): void {
+  const pending = connection.request!;
+  const outcome = judge ? judge(answer.status, answer.headerBytes, answer.body) : answer.status === 200 ? "good" : "http_error";
+  const { block: own, row } = pending;
+  if (own) {
+    const { table } = own;
+    const { queueUs, computeUs, batch } = parseTiming(answer.timing);
+    table.firstByteNs[row] = ns(connection.firstAt);
+    table.status[row] = answer.status;
+    table.queueUs[row] = queueUs;
+    table.computeUs[row] = computeUs;
+    table.batch[row] = batch;
+    table.bytesIn[row] = answer.body.byteLength;
+    if (plan.keepBodies)
+      bodies.push({ item: pending.item, status: answer.status, headerBytes: answer.headerBytes, batch, body: new Uint8Array(answer.body) });
+  }
+  connection.served = true;
+  finish(pending, outcome, at);
+  if (answer.keepAlive) release(connection);
+  else {
+    connection.request = null;
+    drop(connection);
+    if (closedLoop) refill(null);
+  }
+}
+
+function onRead(connection: Connection, bytes: Uint8Array): void {
+  const at = now();
+  handled++;
+  if (!connection.request) return drop(connection); // bytes nobody asked for
+  if (!connection.reader.begun()) connection.firstAt = at;
+  try {
+    const answer = connection.reader.push(bytes);
+    if (answer) onAnswer(connection, answer, at);
+  } catch (fault) {
+    if (!(fault instanceof HttpFault)) throw fault;
+    fail(connection, "protocol_error", at);
+  }
+}
+
+function fail(connection: Connection, outcome: OutcomeClass, at: number): void {
+  const pending = connection.request;
+  connection.request = null;
+  if (pending) finish(pending, outcome, at);
+  drop(connection);
+  // A pause, so that a server that refuses everything is not asked without end.
+  if (closedLoop && pending) setTimeout(() => refill(null), 1);
+}
+
+const shared = Buffer.allocUnsafe(262_144);
+
+function open(): Connection {
+  opened++;
+  alive++;
+  const connection: Connection = {
+    socket: connect({
+      host: plan.host,
+      port: plan.port,
+      noDelay: true,
+      onread: {
+        buffer: shared,
+        callback: (size) => {
+          onRead(connection, shared.subarray(0, size));
+          return true;
+        },
+      },
+    }),
+    reader: createAnswerReader(),
+    request: null,
+    connected: false,
+    served: false,
+    sentAt: Number.NaN,
+    firstAt: Number.NaN,
+    dead: false,
+  };
+  const { socket } = connection;
+  socket.on("connect", () => {
+    connection.connected = true;
+    if (connection.request) write(connection, connection.request);
+  });
+  socket.on("error", () => {
+    fail(connection, connection.connected ? "stream_error" : "connect_error", now());
+  });
+  socket.on("close", () => {
+    if (connection.dead) return;
+    const at = now();
+    const answer = connection.request && connection.reader.end();
+    if (answer) onAnswer(connection, { ...answer, keepAlive: false }, at);
+    else fail(connection, "stream_error", at);
+  });
+  return connection;
+}
+
+function write(connection: Connection, pending: Pending): void {
+  const at = now();
+  connection.sentAt = at;
+  if (pending.block) {
+    pending.block.table.sentNs[pending.row] = ns(at);
+    pending.block.table.fresh[pending.row] = connection.served ? 0 : 1;
+    if (closedLoop) pending.block.table.scheduledNs[pending.row] = ns(at);
+  }
+  connection.socket.write(plan.requests[pending.item]!);
+}
+
+function dispatch(pending: Pending, connection: Connection): void {
+  connection.request = pending;
+  connection.sentAt = Number.NaN;
+  busy.add(connection);
+  if (connection.connected) write(connection, pending);
+}
+
+/** Open loop: a due request takes the longest idle connection, a new one, or the policy's way. */
+function issue(due: number): void {
+  const item = nextItem();
+  if (item === null) {
+    finishedScheduling = true;
+    return;
+  }
+  const pending = rowFor(due, item);
+  const connection = idle.shift() ?? (alive < capacity ? open() : null);
+  if (connection) dispatch(pending, connection);
+  else if (plan.cap.policy === "queue") waiting.push(pending);
+  else finish(pending, "unsent", now());
+}
+
+/** Closed loop: the next request on that connection (null = a new one), until the end. */
+function refill(connection: Connection | null): void {
+  const at = now();
+  if (finishedScheduling || aborted || at >= windowEnd) {
+    finishedScheduling = true;
+    if (connection) idle.push(connection);
+    return;
+  }
+  const item = nextItem();
+  if (item === null) {
+    finishedScheduling = true;
+    if (connection) idle.push(connection);
+    return;
+  }
+  dispatch(rowFor(at, item), connection ?? open());
+}
+
+/** Requests leave the set of busy connections in about the order in which they were sent, so the oldest is first. */
+function expire(at: number): void {
+  for (const connection of busy) {
+    const pending = connection.request!;
+    if (at - pending.due < plan.timeoutMs) {
+      if (openLoop) break;
+      continue;
+    }
+    finish(pending, connection.connected ? "timeout" : "connect_error", at);
+    connection.request = null;
+    drop(connection);
+    if (closedLoop) refill(null);
+  }
+  while (waiting.length > 0 && at - waiting[0]!.due >= plan.timeoutMs) finish(waiting.shift()!, "unsent", at);
+}
+
+function sample(at: number): void {
+  if (at < windowStart || at >= windowEnd || at - lastSample < 0.5) return;
+  lastSample = at;
+  const slot = Number.isFinite(windowEnd) ? Math.min(9, Math.floor((10 * (at - windowStart)) / (windowEnd - windowStart))) : 0;
+  const entry = (inFlight[slot] ??= [0, 0]);
+  entry[0]++;
+  entry[1] += busy.size + waiting.length;
+}
+
+function end(): void {
+  for (const connection of [...busy, ...idle]) {
+    connection.dead = true;
+    connection.socket.destroy();
+  }
+  if (block) flush(block);
+  send({
+    done: {
+      windowStartMs: performance.timeOrigin + windowStart,
+      stalls,
+      pauses,
+      inFlight: inFlight.filter(Boolean),
+      opened,
+      windowMs: Math.min(now(), windowEnd) - windowStart,
+      bodies,
+    },
+  });
+  observer.disconnect();
+  port.close();
+}
+
+const observer = new PerformanceObserver((list) => {
+  for (const { startTime, duration } of list.getEntries()) if (duration > 1) pauses.push([startTime - windowStart, duration]);
+});
+observer.observe({ entryTypes: ["gc"] });
+
+function cancelAll(): void {
+  const at = now();
+  finishedScheduling = true;
+  for (const connection of busy) {
+    if (connection.request) finish(connection.request, "cancelled", at);
+    connection.request = null;
+  }
+  for (const pending of waiting.splice(0)) finish(pending, "cancelled", at);
+}
+
+let nextDue = nextArrival ? begin + nextArrival() : Number.POSITIVE_INFINITY;
+let lastTurn = now();
+let lastExpiry = 0;
+
+function step(): void {
+  const at = now();
+  const gap = at - lastTurn;
+  if (gap > stallMs + handled * workMs && at > windowStart) {
+    const start = lastTurn;
+    stalls.push([start - windowStart, gap]);
+  }
+  lastTurn = at;
+  handled = 0;
+  if (aborted) cancelAll();
+  for (let sent = 0; !finishedScheduling && nextDue <= at && sent < burst; sent++) {
+    if (nextDue >= windowEnd) {
+      finishedScheduling = true;
+      break;
+    }
+    issue(nextDue);
+    handled++;
+    nextDue = begin + nextArrival!();
+  }
+  if (!finishedScheduling && at >= windowEnd && nextDue >= windowEnd) finishedScheduling = true;
+  if (at - lastExpiry > 5) {
+    lastExpiry = at;
+    expire(at);
+  }
+  sample(at);
+  if (finishedScheduling && busy.size === 0 && waiting.length === 0) end();
+  else setImmediate(step);
+}
+
+port.on("message", () => void (aborted = true));
+if (closedLoop) {
+  const start = (): void => {
+    for (let i = 0; i < closedLoop.concurrency; i++) refill(null);
+  };
+  setTimeout(start, Math.max(0, begin - now()) + 1);
+}
+setImmediate(step);
