@@ -1,0 +1,46 @@
+/** Runs the float model over the calibration split and takes the range of every activation that is quantised. */
+import { toBinary } from "@bufbuild/protobuf";
+import { ModelProtoSchema, type ModelProto } from "onnx-buf";
+import { openOnnxSession, type NamedTensors } from "../../artifact/index.ts";
+import { sliceBatch, type Tensor } from "../../tensor/index.ts";
+import { defaultSession } from "../../workload/index.ts";
+import { JobFault } from "../worker.ts";
+import { activationsOf, exposeActivations, type Ranges } from "./int8-static.ts";
+
+const mostItems = 32;
+
+/** @param copy a model that may be changed */
+export async function calibrate(
+  copy: ModelProto & { graph: NonNullable<ModelProto["graph"]> },
+  data: NamedTensors,
+  batchable: boolean,
+  progress: (done: number, total: number) => void,
+): Promise<Ranges> {
+  const names = activationsOf(copy.graph);
+  exposeActivations(copy.graph, names);
+  const inputs = new Map(Object.entries(data));
+  const session = await openOnnxSession(toBinary(ModelProtoSchema, copy), defaultSession(1), null);
+  const ranges = new Map<string, [number, number]>();
+  const widen = (name: string, tensor: Tensor): void => {
+    let [low, high] = ranges.get(name) ?? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const value of tensor.data as Float32Array) {
+      if (!Number.isFinite(value)) throw new JobFault("artifact_invalid", `calibration: "${name}" has a value that is not finite`);
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    ranges.set(name, [low, high]);
+  };
+  const count = [...inputs.values()][0]?.shape[0] ?? 0;
+  const step = batchable ? mostItems : 1;
+  for (let from = 0; from < count; from += step) {
+    const feed = new Map([...inputs].map(([name, tensor]) => [name, sliceBatch(tensor, from, Math.min(count, from + step))]));
+    const found = await session.run(feed);
+    for (const name of names) {
+      const tensor = found.get(name) ?? feed.get(name);
+      if (tensor) widen(name, tensor);
+    }
+    progress(Math.min(count, from + step), count);
+  }
+  await session.close();
+  return ranges;
+}

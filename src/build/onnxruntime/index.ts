@@ -1,0 +1,131 @@
+/** ONNX Runtime as a build worker: its routes, its keys, its jobs. */
+import { entryUrl, type Machine } from "../../host/index.ts";
+import { onnxRuntimeVersion, type ArtifactKeyFields, type ModelHeader } from "../../artifact/index.ts";
+import type { Json } from "../../base/index.ts";
+import { defaultSession, type Route } from "../../workload/index.ts";
+import type { ArtifactRequest } from "../obtain.ts";
+import type { WorkerSpec } from "../supervisor.ts";
+import type { BuildJob, ScreenJob, SmokeJob } from "./jobs.ts";
+
+export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entryUrl(import.meta.url, "./worker.entry.js") };
+
+/** Name and version as loaded. */
+export const onnxruntimeStack = (): { name: string; version: string } => ({ name: "onnxruntime", version: onnxRuntimeVersion() });
+
+/** Version of the code that rewrites models; a change makes every artifact anew. */
+const quantiserVersion = 1;
+
+const allRoutes: readonly Route[] = [
+  { precision: "fp32" },
+  { precision: "fp16" },
+  { precision: "int8-dynamic" },
+  ...(["uint8", "int8"] as const).flatMap((activations) =>
+    [false, true].map((perChannel): Route => ({ precision: "int8-static", perChannel, activations })),
+  ),
+];
+const quantisedOps = [
+  "QuantizeLinear",
+  "DequantizeLinear",
+  "MatMulInteger",
+  "ConvInteger",
+  "QLinearConv",
+  "QLinearMatMul",
+  "DynamicQuantizeLinear",
+];
+
+function refusal({ operators, opset, nodes, inputs }: ModelHeader, route: Route): string | null {
+  if (route.precision === "fp32") return null;
+  const already = quantisedOps.find((op) => operators[op]);
+  if (already) return `the model is quantised already: it has ${already}`;
+  const foreign = Object.keys(operators).find((op) => op.startsWith("ai.onnx.ml:"));
+  if (route.precision === "fp16") {
+    if (foreign) return `${foreign} has no half-precision form`;
+    if (nodes.some(({ hasGraphs }) => hasGraphs)) return "the model holds graphs within operators, which this route leaves alone";
+    return inputs.some(({ datatype }) => datatype === "FP32") || nodes.some(({ weight }) => weight?.onnxType === 1)
+      ? null
+      : "nothing in it is single precision";
+  }
+  if (
+    !nodes.some(
+      ({ op, domain, weight }) =>
+        domain === "" && ["Conv", "Gemm", "MatMul"].includes(op) && weight?.onnxType === 1 && weight.shape.length >= 2,
+    )
+  ) {
+    return "it has no Conv, Gemm or MatMul with constant float weights";
+  }
+  const needed = route.precision === "int8-dynamic" ? 11 : route.perChannel ? 13 : 10;
+  return opset < needed ? `it needs operator set ${needed}; the model has ${opset}` : null;
+}
+
+/** Every route for a model, each with the reason why it cannot be taken, or null. */
+export const routesOf = (header: ModelHeader): { route: Route; refused: string | null }[] =>
+  allRoutes.map((route) => ({ route, refused: refusal(header, route) }));
+
+export interface OnnxRequest {
+  header: ModelHeader;
+  modelPath: string;
+  route: Route;
+  machine: Machine;
+  /** The calibration split: its digest (items and order) and its tensor file. */
+  calibration: { digest: string; file: string };
+  /** Tensor file of a few items to try the artifact on. */
+  smokeFile: string;
+  outputs: readonly string[];
+}
+
+/** The key and the jobs that make and try the artifact of a model and a route. */
+export function artifactRequest({
+  header,
+  modelPath,
+  route,
+  machine,
+  calibration,
+  smokeFile,
+  outputs,
+}: OnnxRequest): Omit<ArtifactRequest, "fresh"> {
+  const needsCalibration = route.precision === "int8-static";
+  const fields: ArtifactKeyFields = {
+    stack: { os: machine.os, libc: machine.libc, arch: machine.arch, isa: machine.isa, runtime: onnxruntimeStack() },
+    builder: { worker: "onnxruntime", quantiser: quantiserVersion, route: route as unknown as Json },
+    model: {
+      digest: header.digest,
+      opsets: header.opsets,
+      inputs: header.inputs as unknown as Json,
+      outputs: header.outputs as unknown as Json,
+      calibration: needsCalibration ? calibration.digest : null,
+    },
+  };
+  const build = (outFolder: string): Json => {
+    const job: BuildJob = {
+      kind: "build",
+      modelPath,
+      route,
+      outFolder,
+      calibrationFile: needsCalibration ? calibration.file : null,
+      batchable: isBatchable(header),
+    };
+    return job as unknown as Json;
+  };
+  const smoke = (path: string): Json => {
+    const job: SmokeJob = { kind: "smoke", modelPath: path, inputsFile: smokeFile, session: defaultSession(1), outputs };
+    return job as unknown as Json;
+  };
+  return {
+    worker: onnxruntimeWorker,
+    fields,
+    build,
+    smoke,
+    facts: {
+      route: route as unknown as Json,
+      inputs: header.inputs as unknown as Json,
+      outputs: header.outputs.filter(({ name }) => outputs.includes(name)) as unknown as Json,
+    },
+  };
+}
+
+/** Whether requests can be joined along the first size of every input. */
+export const isBatchable = (header: ModelHeader): boolean =>
+  header.inputs.length > 0 && header.inputs.every(({ shape }) => shape[0] === -1);
+
+/** The job that screens arms. */
+export const screenJob = (arms: ScreenJob["arms"]): Json => ({ kind: "screen", arms }) as unknown as Json;

@@ -1,0 +1,147 @@
+/** The ONNX Runtime worker: builds a route, tries an artifact once, or screens arms. */
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { toBinary } from "@bufbuild/protobuf";
+import { ModelProtoSchema } from "onnx-buf";
+import { asAssayError } from "../../base/index.ts";
+import { onnxRuntimeVersion, openOnnxSession, readModel, readTensors, type OnnxSession } from "../../artifact/index.ts";
+import { writeWhole } from "../../host/index.ts";
+import { sliceBatch, type Tensor } from "../../tensor/index.ts";
+import { JobFault, runWorker, type JobContext } from "../worker.ts";
+import { calibrate } from "./calibrate.ts";
+import { convertToFloat16 } from "./float16.ts";
+import { quantiseDynamically } from "./int8-dynamic.ts";
+import { quantiseStatically } from "./int8-static.ts";
+import { jobKind, type BuildJob, type OnnxJob, type ScreenJob, type SmokeJob } from "./jobs.ts";
+
+const modelName = "model.onnx";
+
+async function build(job: BuildJob, context: JobContext): Promise<void> {
+  const { route } = job;
+  const model = await context.phase("read", () => readModel(job.modelPath));
+  let changed = 1;
+  if (route.precision === "int8-static") {
+    const data = readTensors(job.calibrationFile!);
+    const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job.batchable, progress));
+    changed = await context.phase("quantise", () => quantiseStatically(model.graph, ranges, route));
+  } else if (route.precision === "int8-dynamic") changed = await context.phase("quantise", () => quantiseDynamically(model.graph));
+  else if (route.precision === "fp16") await context.phase("convert", () => convertToFloat16(model.graph));
+  if (changed === 0) throw new JobFault("unsupported_op", "no operator of the model can take this route");
+  if (route.precision !== "fp32") {
+    model.producerName = "assay";
+    model.graph.valueInfo = [];
+  }
+  await context.phase("write", () => {
+    const bytes = toBinary(ModelProtoSchema, model);
+    const path = join(job.outFolder, modelName);
+    writeWhole(path, bytes);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    context.artifact({ path, bytes: statSync(path).size, sha256, kind: "onnx", entry: modelName });
+  });
+}
+
+function checkOutputs(found: ReadonlyMap<string, Tensor>): void {
+  for (const [name, { data, datatype }] of found) {
+    if (Array.isArray(data) || datatype === "FP16") continue;
+    for (const value of data) {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new JobFault("artifact_invalid", `output "${name}" holds ${value}`);
+    }
+  }
+}
+
+async function open(path: string, job: Pick<SmokeJob, "session" | "outputs">): Promise<OnnxSession> {
+  try {
+    return await openOnnxSession(path, job.session, job.outputs);
+  } catch (fault) {
+    throw new JobFault("unsupported_op", asAssayError(fault).message);
+  }
+}
+
+async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
+  const session = await context.phase("load", () => open(job.modelPath, job));
+  await context.phase("run", async () => {
+    const inputs = new Map(Object.entries(readTensors(job.inputsFile)).map(([name, tensor]) => [name, sliceBatch(tensor, 0, 1)]));
+    try {
+      checkOutputs(await session.run(inputs));
+    } catch (fault) {
+      throw fault instanceof JobFault
+        ? fault
+        : new JobFault("artifact_invalid", `it loads and does not run: ${asAssayError(fault).message}`);
+    }
+  });
+}
+
+/** Runs before the clock starts, at least, and for at least this share of the window. */
+const warmRuns = 3;
+
+async function screen(job: ScreenJob, context: JobContext): Promise<void> {
+  const arms = new Map(job.arms.map((arm) => [arm.id, arm]));
+  const opened = new Map<string, { session: OnnxSession; inputs: ReadonlyMap<string, Tensor>[] }>();
+  const prepare = async (id: string) => {
+    const known = opened.get(id);
+    if (known) return known;
+    const arm = arms.get(id);
+    if (!arm) throw new Error(`arm ${id} was not announced`);
+    const session = await openOnnxSession(arm.modelPath, arm.session, arm.outputs);
+    const all = new Map(Object.entries(readTensors(arm.inputsFile)));
+    const count = Math.max(1, Math.min(32, Math.floor(([...all.values()][0]?.shape[0] ?? arm.batchSize) / arm.batchSize)));
+    const inputs = Array.from(
+      { length: count },
+      (_, k) => new Map([...all].map(([name, tensor]) => [name, sliceBatch(tensor, k * arm.batchSize, (k + 1) * arm.batchSize)])),
+    );
+    const made = { session, inputs };
+    opened.set(id, made);
+    return made;
+  };
+  for await (const command of context.commands()) {
+    if (command.type !== "visit") continue;
+    const { visit, arm, windowMs, cutOffMsPerItem } = command;
+    const say = (value: number | null, reason?: string): void => context.metric("ms_per_item", value, "ms", visit, reason);
+    try {
+      const { session, inputs } = await prepare(arm);
+      const size = arms.get(arm)!.batchSize;
+      const tooSlow = (ms: number): boolean => cutOffMsPerItem !== null && ms / size > cutOffMsPerItem;
+      const begun = performance.now();
+      checkOutputs(await session.run(inputs[0]!));
+      // The first run of a session allocates; only the second tells its speed.
+      let slow = 0;
+      for (let k = 0; k < warmRuns && (k === 0 || performance.now() - begun < windowMs / 5); k++) {
+        const from = performance.now();
+        await session.run(inputs[k % inputs.length]!);
+        slow += Number(tooSlow(performance.now() - from));
+        if (tooSlow((performance.now() - from) / 4)) break;
+      }
+      if (slow > 0 && slow >= Math.min(2, warmRuns)) {
+        say(null, "cut off: one item costs too many times the leader's");
+        continue;
+      }
+      const times: number[] = [];
+      for (const start = performance.now(); performance.now() - start < windowMs || times.length < 3;) {
+        const from = performance.now();
+        await session.run(inputs[times.length % inputs.length]!);
+        times.push(performance.now() - from);
+        if (performance.now() - start > 4 * windowMs) break;
+      }
+      // The median: a stall of the host moves it little, and a mode that is slow half the time still shows.
+      const sorted = times.sort((a, b) => a - b);
+      const median = sorted[Math.floor(sorted.length / 2)]! / size;
+      if (cutOffMsPerItem !== null && median > cutOffMsPerItem) say(null, "cut off: one item costs too many times the leader's");
+      else say(median);
+    } catch (fault) {
+      say(null, asAssayError(fault).message);
+    }
+  }
+}
+
+runWorker({ name: "onnxruntime", stack: () => ({ onnxruntime: onnxRuntimeVersion() }) }, async (spec, context) => {
+  const job = spec as OnnxJob;
+  switch (jobKind.parse(spec).kind) {
+    case "build":
+      return build(job as BuildJob, context);
+    case "smoke":
+      return smoke(job as SmokeJob, context);
+    case "screen":
+      return screen(job as ScreenJob, context);
+  }
+});
