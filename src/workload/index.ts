@@ -9,3 +9,8 @@ export {
   type ServingSettings,
   type SessionSettings,
 } from "./candidate.ts";
+export { formatFaults, nearestName, type Fault } from "./faults.ts";
+export { candidatesOf, changesOf, familyOf, hostFault, isDefault, threadsOf, type Funnel, type ModelFacts } from "./funnel.ts";
+export { latencyTargets, openConditionsOf, targetsInWords } from "./meaning.ts";
+export { parseWorkload, type Parsed } from "./parse.ts";
+export { workloadJsonSchema, workloadSchema, type Workload } from "./schema.ts";

@@ -1,0 +1,123 @@
+/** The first workload.yaml for a model and its data: what can be read from both, guesses marked as such. */
+import { relative, sep } from "node:path";
+import type { ModelHeader } from "../artifact/index.ts";
+import { AssayError } from "../base/index.ts";
+import { elementCount, type DataType } from "../tensor/index.ts";
+import type { Column, Columns } from "./columns.ts";
+import { readColumns } from "./read.ts";
+
+const asOf: Partial<Record<DataType, string>> = {
+  FP32: "float32",
+  FP64: "float64",
+  INT64: "int64",
+  INT32: "int32",
+  UINT8: "uint8",
+  BOOL: "bool",
+  BYTES: "string",
+};
+const labelNames = /^(y|labels?|targets?|class|classes|species|outcome|y_test|y_true)$/i;
+
+function guessLabels({ columns }: Columns): string {
+  const single = [...columns].filter(([, column]) => column.kind === "texts" || elementCount(column.shape) === 1).map(([name]) => name);
+  const found = single.find((name) => labelNames.test(name)) ?? single.at(-1);
+  if (found === undefined)
+    throw new AssayError(
+      "DATA_MISFIT",
+      `no field of the data holds one value an item, as labels do; there are ${[...columns.keys()].join(", ")}`,
+    );
+  return found;
+}
+
+function guessField({ columns }: Columns, input: string, size: number, labels: string): string | string[] | null {
+  const fits = (column: Column | undefined): boolean => column?.kind === "numbers" && elementCount(column.shape) === size;
+  if (fits(columns.get(input))) return input;
+  const numbers = [...columns].filter(([name, column]) => name !== labels && column.kind === "numbers");
+  const whole = numbers.find(([, column]) => fits(column));
+  if (whole && size > 1) return whole[0];
+  const single = numbers.filter(([, column]) => column.kind === "numbers" && column.shape.length === 0).map(([name]) => name);
+  if (single.length === size) return single;
+  return whole?.[0] ?? null;
+}
+
+const yaml = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(yaml).join(", ")}]`;
+  const text = String(value);
+  return typeof value === "number" || /^[A-Za-z_][\w./-]*$/.test(text) ? text : JSON.stringify(text);
+};
+
+export interface DraftOptions {
+  /** Where workload.yaml will be written. */
+  folder: string;
+  /** Cores of this machine. */
+  cores: number;
+  name: string;
+  /** `$schema` for editors. */
+  schema: string;
+}
+
+/** The text of workload.yaml. Throws DATA_UNREADABLE, or DATA_MISFIT when nothing in the data can be the labels. */
+export function draftWorkload(
+  models: readonly { id: string; path: string; header: ModelHeader }[],
+  dataPath: string,
+  { folder, cores, name, schema }: DraftOptions,
+): string {
+  const columns = readColumns(dataPath);
+  const labels = guessLabels(columns);
+  const labelColumn = columns.columns.get(labels)!;
+  const whole = labelColumn.kind === "texts" || Array.from(labelColumn.data, Number).every(Number.isInteger);
+  const distinct = labelColumn.kind === "texts" ? 2 : new Set(Array.from(labelColumn.data, Number)).size;
+  const [{ header }] = models as [(typeof models)[number]];
+  const classes = whole && (labelColumn.kind === "texts" || distinct <= Math.max(20, columns.count / 20));
+  const scores = header.outputs.find(
+    ({ datatype, shape }) => (datatype === "FP32" || datatype === "FP64") && (!classes || (shape.at(-1) ?? 1) !== 1),
+  );
+  const label = header.outputs.find(({ datatype }) => datatype === "INT64" || datatype === "BYTES" || datatype === "INT32");
+  const output = classes ? (label && !scores ? label : (scores ?? label ?? header.outputs[0]!)) : (scores ?? header.outputs[0]!);
+  const decode = !classes ? "identity" : output === label ? "label" : (output.shape.at(-1) ?? 1) === 1 ? "sigmoid" : "argmax";
+  const place = (path: string): string => relative(folder, path).split(sep).join("/");
+  const inputs = header.inputs.map((spec) => {
+    const size = elementCount(spec.shape.slice(spec.shape[0] === -1 ? 1 : 0));
+    const field = guessField(columns, spec.name, size, labels);
+    const column = typeof field === "string" ? columns.columns.get(field) : undefined;
+    const image = column?.kind === "numbers" && column.source === "u1" && spec.datatype === "FP32";
+    const fieldText =
+      field === null ? `TODO  # none of ${[...columns.columns.keys()].slice(0, 8).join(", ")} has ${size} numbers an item` : yaml(field);
+    return [
+      `    ${yaml(spec.name)}:`,
+      `      field: ${fieldText}`,
+      `      as: ${asOf[spec.datatype] ?? "float32"}`,
+      ...(image ? [`      scale: ${1 / 255}  # bytes to 0–1; mend it if the model was trained otherwise`] : []),
+    ].join("\n");
+  });
+  const holdout = Math.max(1, Math.floor(columns.count * 0.6));
+  const calibration = Math.min(512, Math.floor(columns.count * 0.2));
+  const tuning = Math.min(512, columns.count - holdout - calibration);
+  return `# yaml-language-server: $schema=${schema}
+apiVersion: assay/v1
+name: ${name}
+class: online
+models:  # the first is the baseline
+${models.map(({ id, path }) => `  - { id: ${yaml(id)}, path: ${yaml(place(path))} }`).join("\n")}
+data:
+  path: ${yaml(place(dataPath))}  # ${columns.count} items
+  inputs:
+${inputs.join("\n")}
+  labels: ${yaml(labels)}
+  score: { output: ${yaml(output.name)}, decode: ${decode} }
+  task: ${classes ? "classification" : "regression"}
+  split: { calibration: ${calibration}, tuning: ${tuning}, holdout: ${Math.min(2000, columns.count - calibration - tuning)} }
+traffic:
+  arrival: poisson
+  ratePerSecond: 100  # your peak; leave it out to find the capacity
+targets:  # yours to set
+  latencyMs: { p50: 20, p99: 100 }
+  successRatio: 0.995
+accuracy:
+  metric: ${classes ? "top1" : "mse"}
+  maxDrop: 0.01  # largest loss against the baseline, in the metric's unit
+hardware:
+  threads: ${Math.max(1, cores - 1)}  # cores that one replica may use
+  # hourlyUsd: 0.10  # price of one replica; without it no cost is shown
+budget: { wallSeconds: 120 }
+`;
+}

@@ -1,0 +1,53 @@
+/** Opens a data file by its ending, inside the workload's own folder unless allowed. */
+import { readFileSync, realpathSync } from "node:fs";
+import { basename, extname, isAbsolute, relative, resolve } from "node:path";
+import { AssayError } from "../base/index.ts";
+import type { Columns } from "./columns.ts";
+import { parseCsv, parseJsonLines } from "./lines.ts";
+import { parseNpy, parseNpz } from "./numpy.ts";
+
+/** The absolute path; throws PATH_OUTSIDE when it leaves the folder (links are followed). */
+export function insideFolder(folder: string, path: string, allowOutside: boolean): string {
+  const whole = resolve(folder, path);
+  const real = (at: string): string => {
+    try {
+      return realpathSync(at);
+    } catch {
+      return at;
+    }
+  };
+  const way = relative(real(folder), real(whole));
+  if (!allowOutside && (way.startsWith("..") || isAbsolute(way)))
+    throw new AssayError("PATH_OUTSIDE", `${path} leaves the folder of the workload file`);
+  return whole;
+}
+
+/** Reads .npz, .npy, .jsonl or .csv. Throws DATA_UNREADABLE, naming the place. */
+export function readColumns(path: string): Columns {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new AssayError("DATA_UNREADABLE", `${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown fault"})`, {
+      cause,
+    });
+  }
+  switch (extname(path).toLowerCase()) {
+    case ".npz":
+      return parseNpz(bytes, path);
+    case ".npy": {
+      const { count, column } = parseNpy(bytes, path);
+      return { count, columns: new Map([[basename(path, extname(path)), column]]) };
+    }
+    case ".csv":
+      return parseCsv(bytes.toString("utf8"), path);
+    case ".jsonl":
+    case ".ndjson":
+      return parseJsonLines(bytes.toString("utf8"), path);
+    default:
+      throw new AssayError(
+        "DATA_UNREADABLE",
+        `${path}: the ending ${extname(path) || "(none)"} is not known; expected .npz, .npy, .jsonl or .csv`,
+      );
+  }
+}

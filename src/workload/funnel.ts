@@ -1,0 +1,167 @@
+/**
+ * The declared space → candidates, each removed one with its reason. A family is a model and a route.
+ * Within a family the settings form a star: the defaults, and each declared value of one field with
+ * all others at their defaults; runtime switches (execution, spinning, arena, memory pattern) are
+ * tried on source models only. A full cross product would be ten times as large, and the switches
+ * hardly interact. No model and no route is taken for good.
+ */
+import {
+  candidateOf,
+  defaultServing,
+  defaultSession,
+  routeName,
+  type Candidate,
+  type CandidateParts,
+  type Route,
+  type ServingSettings,
+  type SessionSettings,
+} from "./candidate.ts";
+import type { Workload } from "./schema.ts";
+
+export interface ModelFacts {
+  id: string;
+  digest: string;
+  /** Whether every input has a free first size. */
+  batchable: boolean;
+  /** Routes that the runtime knows, each with the reason why this model cannot take it. */
+  routes: readonly { route: Route; refused: string | null }[];
+}
+
+export interface Funnel {
+  baseline: Candidate;
+  /** Baseline first; every other source model as it is, then the rest. */
+  candidates: Candidate[];
+  /** Combinations before anything was removed. */
+  enumerated: number;
+  excluded: { stage: "residency" | "licence" | "compatibility" | "fit" | "estimate"; name: string; reason: string }[];
+}
+
+/** Candidates of one family share the artifact and differ in settings only. */
+export const familyOf = ({ modelDigest, route }: Candidate): string => `${modelDigest.slice(0, 12)} ${routeName(route)}`;
+
+/** Cores that one replica may use: as stated, else all but one. */
+export const threadsOf = (workload: Workload, cores: number): number => workload.hardware.threads ?? Math.max(1, cores - 1);
+
+/** Why this host cannot hold the workload; null when it can. One core is left to whoever measures. */
+export function hostFault(workload: Workload, cores: number): string | null {
+  const threads = threadsOf(workload, cores);
+  return threads > Math.max(1, cores - 1)
+    ? `hardware.threads is ${threads}; this host has ${cores} cores, one of which measures: at most ${Math.max(1, cores - 1)}`
+    : null;
+}
+
+/** Fields that differ from the baseline: fewer is simpler. */
+export function changesOf(candidate: Candidate, baseline: Candidate): number {
+  const flat = ({ model, route, session, serving }: Candidate): Record<string, unknown> => ({
+    model,
+    route: routeName(route),
+    ...session,
+    ...serving,
+  });
+  const [a, b] = [flat(candidate), flat(baseline)];
+  return Object.keys(a).filter((key) => a[key] !== b[key]).length;
+}
+
+function settingsOf(workload: Workload, threads: number, isSource: boolean): { session: SessionSettings; serving: ServingSettings }[] {
+  const { search } = workload;
+  const session = defaultSession(threads);
+  const serving = defaultServing;
+  const all: { session: SessionSettings; serving: ServingSettings }[] = [{ session, serving }];
+  const vary = (change: Partial<SessionSettings>): void => void all.push({ session: { ...session, ...change }, serving });
+  const serve = (change: Partial<ServingSettings>, intraThreads = threads): void =>
+    void all.push({ session: { ...session, intraThreads }, serving: { ...serving, ...change } });
+  const others = <T>(values: readonly T[] | undefined, otherwise: readonly T[], base: T): T[] =>
+    [...new Set(values ?? otherwise)].filter((value) => value !== base);
+
+  for (const graph of others<SessionSettings["graph"]>(search.graph, ["disabled", "basic", "extended", "all"], session.graph))
+    vary({ graph });
+  for (const intraThreads of others(search.intraThreads, [1, threads], threads)) vary({ intraThreads });
+  for (const batchSize of others(search.batch, [1, 8], 1)) {
+    for (const batchDelayMs of search.batchDelayMs ?? [0]) serve({ batchSize, batchDelayMs });
+  }
+  for (const replicas of others(search.replicas, [1, threads], 1)) serve({ replicas }, Math.max(1, Math.floor(threads / replicas)));
+  if (!isSource) return all;
+  for (const execution of others<SessionSettings["execution"]>(search.execution, ["sequential", "parallel"], "sequential")) {
+    for (const interThreads of search.interThreads ?? [2]) vary({ execution, interThreads });
+  }
+  for (const spinning of others(search.spinning, [true, false], true)) vary({ spinning });
+  for (const arena of others(search.arena, [true, false], true)) vary({ arena });
+  for (const memoryPattern of others(search.memoryPattern, [true, false], true)) vary({ memoryPattern });
+  return all;
+}
+
+/** Why settings cannot stand; null when they can. */
+function settingsFault(
+  { session, serving }: CandidateParts,
+  threads: number,
+  batchable: boolean,
+): { stage: "compatibility" | "fit"; reason: string } | null {
+  if (serving.batchSize > 1 && !batchable)
+    return { stage: "compatibility", reason: "the model has a fixed first size: requests cannot be joined" };
+  if (session.intraThreads * serving.replicas > threads) {
+    return {
+      stage: "fit",
+      reason: `intra-op threads × replicas = ${session.intraThreads * serving.replicas}, hardware.threads is ${threads}`,
+    };
+  }
+  return null;
+}
+
+/** Enumerates the space and takes out what cannot be. Throws nothing: with no legal candidate only the baseline is left. */
+export function candidatesOf(
+  workload: Workload,
+  facts: { models: readonly ModelFacts[]; cores: number; runtime: { name: string; version: string } },
+): Funnel {
+  const { search, allowedLicences } = workload;
+  const threads = threadsOf(workload, facts.cores);
+  const [first] = facts.models;
+  const parts = (model: ModelFacts, route: Route, session: SessionSettings, serving: ServingSettings): CandidateParts => ({
+    model: model.id,
+    modelDigest: model.digest,
+    route,
+    runtime: facts.runtime,
+    session,
+    serving,
+  });
+  const base = parts(first!, { precision: "fp32" }, defaultSession(threads), defaultServing);
+  const baseline = candidateOf(base);
+  const excluded: Funnel["excluded"] = [];
+  const wanted = (route: Route): boolean => {
+    if (!(search.precision ?? ["fp32", "fp16", "int8-dynamic", "int8-static"]).includes(route.precision) && route.precision !== "fp32")
+      return false;
+    if (route.precision !== "int8-static") return true;
+    return (search.perChannel ?? [false, true]).includes(route.perChannel) && (search.activations ?? ["uint8"]).includes(route.activations);
+  };
+  let enumerated = 0;
+  const sources: Candidate[] = [];
+  const rest: Candidate[] = [];
+  for (const model of facts.models) {
+    const licence = workload.models.find(({ id }) => id === model.id)?.licence;
+    const barred = allowedLicences && model !== first && !(licence !== undefined && allowedLicences.includes(licence));
+    for (const { route, refused } of model.routes) {
+      if (!wanted(route)) continue;
+      const isSource = route.precision === "fp32";
+      const all = settingsOf(workload, threads, isSource);
+      enumerated += all.length;
+      const family = `${model.id} · ${routeName(route)}`;
+      if (barred)
+        excluded.push({ stage: "licence", name: family, reason: `licence ${licence ?? "not stated"} is not among allowedLicences` });
+      else if (refused !== null) excluded.push({ stage: "compatibility", name: family, reason: refused });
+      else {
+        for (const { session, serving } of all) {
+          const own = parts(model, route, session, serving);
+          const candidate = candidateOf(own, base);
+          const fault = settingsFault(own, threads, model.batchable);
+          if (fault) excluded.push({ ...fault, name: candidate.name });
+          else (isSource && session === all[0]!.session && serving === all[0]!.serving ? sources : rest).push(candidate);
+        }
+      }
+    }
+  }
+  const unique = new Map([baseline, ...sources, ...rest].map((candidate) => [candidate.id, candidate]));
+  return { baseline, candidates: [...unique.values()], enumerated, excluded };
+}
+
+/** Whether a candidate runs at its family's default settings. */
+export const isDefault = (candidate: Candidate, baseline: Candidate): boolean =>
+  JSON.stringify([candidate.session, candidate.serving]) === JSON.stringify([baseline.session, baseline.serving]);
