@@ -2,38 +2,25 @@
  * A run as the verdict sees it: the journal's steps, and each visit reduced from its request records.
  * Everything here can be computed again from the files.
  */
-import type { AccuracyRecord, BuildRecord, EndRecord, RunRecord, Scores, ScreeningRecord, VisitRecord } from "./evidence.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { AssayError } from "../base/index.ts";
+import { checkFiles, readJournal, type Entry } from "../evidence/index.ts";
+import { loadContextSchema, readRecords, summarise, type RecordTable, type RunSummary } from "../load/index.ts";
+import {
+  evidenceSchemas,
+  scoresSchema,
+  type AccuracyRecord,
+  type BuildRecord,
+  type EndRecord,
+  type RunRecord,
+  type Scores,
+  type ScreeningRecord,
+  type VisitRecord,
+} from "./evidence.ts";
 
-/** Mean milliseconds of a request in each stage. */
-export interface StageTimes {
-  client: number;
-  network: number;
-  queue: number;
-  compute: number;
-}
-
-export interface VisitView {
+export interface VisitView extends RunSummary {
   record: VisitRecord;
-  /** Requests scheduled in the steady window. */
-  scheduled: number;
-  ledger: Readonly<Record<string, number>>;
-  /** Answered rightly, within the limit or not. */
-  succeeded: number;
-  /** From schedule to last byte, every scheduled request, milliseconds, ascending; a timeout counts as its limit. */
-  latencyMs: Float64Array;
-  /** The same without requests whose life a host stall overlaps. */
-  calmLatencyMs: Float64Array;
-  /** Mean stages over successes, and over those above the 95th percentile; null when the server told no times. */
-  stages: { mean: StageTimes; above95: StageTimes } | null;
-  /** Growth of latency over the window, milliseconds per millisecond: how far the offered rate exceeds the served. */
-  drift: number;
-  valid: boolean;
-  reasons: readonly string[];
-  /** Host stalls touched it: it may certify that a target is met, nothing else. */
-  tainted: boolean;
-  lagP99Ms: number;
-  stalls: number;
-  stolenRatio: number | null;
 }
 
 export interface AccuracyView {
@@ -43,11 +30,75 @@ export interface AccuracyView {
 
 export interface Evidence {
   run: RunRecord;
-  builds: readonly BuildRecord[];
+  builds: BuildRecord[];
   screening: ScreeningRecord | null;
-  accuracies: readonly AccuracyView[];
+  accuracies: AccuracyView[];
   /** Where the search for each candidate's capacity started, requests per second. */
-  probes: ReadonlyMap<string, number>;
-  visits: readonly VisitView[];
-  ends: readonly EndRecord[];
+  probes: Map<string, number>;
+  visits: VisitView[];
+  ends: EndRecord[];
+}
+
+/** A visit with the figures of its records. */
+export const viewOf = (record: VisitRecord, table: RecordTable): VisitView => ({
+  record,
+  ...summarise(table, loadContextSchema.parse(record.context), { latencyLimitMs: record.latencyLimitMs }),
+});
+
+/** Adds one step of the journal to the evidence; the files it names are read from the folder unless handed in. */
+export function addStep(evidence: Evidence, folder: string, { kind, body }: Pick<Entry, "kind" | "body">, table?: RecordTable): void {
+  switch (kind) {
+    case "build":
+      evidence.builds.push(evidenceSchemas.build.parse(body));
+      break;
+    case "screening":
+      evidence.screening = evidenceSchemas.screening.parse(body);
+      break;
+    case "accuracy": {
+      const record = evidenceSchemas.accuracy.parse(body);
+      evidence.accuracies.push({ record, scores: scoresSchema.parse(JSON.parse(readFileSync(join(folder, record.scores), "utf8"))) });
+      break;
+    }
+    case "probe": {
+      const { id, ratePerSecond } = evidenceSchemas.probe.parse(body);
+      evidence.probes.set(id, ratePerSecond);
+      break;
+    }
+    case "visit": {
+      const record = evidenceSchemas.visit.parse(body);
+      evidence.visits.push(viewOf(record, table ?? readRecords(join(folder, record.records))));
+      break;
+    }
+    case "end":
+      evidence.ends.push(evidenceSchemas.end.parse(body));
+      break;
+    default: // A later version's steps say nothing to this one; verdicts are other rooms'.
+  }
+}
+
+/** Evidence with the question only. */
+export const emptyEvidence = (run: RunRecord): Evidence => ({
+  run,
+  builds: [],
+  screening: null,
+  accuracies: [],
+  probes: new Map(),
+  visits: [],
+  ends: [],
+});
+
+/**
+ * Reads a run's folder, chain and files checked. Throws RUN_UNREADABLE when it is none, RUN_MISMATCH
+ * naming the file or line that was changed.
+ */
+export function loadEvidence(folder: string): { evidence: Evidence; entries: readonly Entry[] } {
+  const { entries } = readJournal(folder);
+  checkFiles(folder, entries);
+  const [first, ...rest] = entries;
+  const run = evidenceSchemas.run.safeParse(first?.body);
+  if (first?.kind !== "run" || !run.success)
+    throw new AssayError("RUN_UNREADABLE", `${folder}: its journal does not begin with the question of the run`);
+  const evidence = emptyEvidence(run.data);
+  for (const entry of rest) addStep(evidence, folder, entry);
+  return { evidence, entries };
 }

@@ -1,0 +1,97 @@
+/** Builds of a run: one artifact a family, and the tensor files that builds, smoke runs and screening read. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { writeTensors, type Artifact, type ModelHeader, type Store } from "../artifact/index.ts";
+import { digestJson } from "../base/index.ts";
+import { artifactRequest } from "../build/onnxruntime/index.ts";
+import { obtainArtifact, type BuildResult, type WorkerEvent } from "../build/index.ts";
+import type { Dataset } from "../data/index.ts";
+import type { Machine } from "../host/index.ts";
+import { familyOf, routeName, type Candidate } from "../workload/index.ts";
+import type { BuildRecord } from "./evidence.ts";
+
+export interface SourceModel {
+  id: string;
+  path: string;
+  header: ModelHeader;
+}
+
+export interface BuilderOptions {
+  models: readonly SourceModel[];
+  dataset: Dataset;
+  store: Store;
+  machine: Machine;
+  /** Folder for tensor files; not part of the evidence. */
+  workFolder: string;
+  maxDurationMs: number;
+  signal: AbortSignal;
+}
+
+export interface Builder {
+  /** Items of the tuning split, for screening. */
+  tuningFile(modelId: string): string;
+  build(
+    candidate: Candidate,
+    options: { fresh: boolean; startMs: number; onEvent?: (event: WorkerEvent) => void },
+  ): Promise<{ record: BuildRecord; artifact: Artifact | null }>;
+}
+
+/** Items of the tuning split that screening and smoke runs use. */
+const mostTuning = 256;
+
+export function createBuilder({ models, dataset, store, machine, workFolder, maxDurationMs, signal }: BuilderOptions): Builder {
+  mkdirSync(workFolder, { recursive: true });
+  const files = new Map(
+    models.map(({ id }) => {
+      const { calibration, tuning, holdout } = dataset.splits;
+      // Without a split of its own the search warms on calibration items; the holdout stays unseen where there is any other.
+      const seen = tuning.length > 0 ? tuning : calibration.length > 0 ? calibration : holdout;
+      const paths = { calibration: join(workFolder, `${id}.calibration`), tuning: join(workFolder, `${id}.tuning`) };
+      writeTensors(paths.tuning, Object.fromEntries(dataset.stack(id, seen.slice(0, mostTuning))));
+      if (calibration.length > 0) writeTensors(paths.calibration, Object.fromEntries(dataset.stack(id, calibration)));
+      return [id, paths] as const;
+    }),
+  );
+  const calibrationDigest = digestJson({ data: dataset.digest, items: dataset.splits.calibration as number[] });
+  return {
+    tuningFile: (modelId) => files.get(modelId)!.tuning,
+    async build(candidate, { fresh, startMs, onEvent }) {
+      const model = models.find(({ id }) => id === candidate.model)!;
+      const paths = files.get(candidate.model)!;
+      const { route } = candidate;
+      let result: BuildResult;
+      if (route.precision === "int8-static" && dataset.splits.calibration.length === 0) {
+        const failure = { class: "bad_profile" as const, message: "data.split has no calibration items" };
+        result = { outcome: "failed", artifact: null, failure, lengthMs: 0, phases: [], note: null };
+      } else {
+        const request = artifactRequest({
+          header: model.header,
+          modelPath: model.path,
+          route,
+          machine,
+          calibration: { digest: calibrationDigest, file: paths.calibration },
+          smokeFile: paths.tuning,
+          outputs: dataset.outputsOf(candidate.model),
+        });
+        result = await obtainArtifact(store, { ...request, fresh }, { maxDurationMs, signal, onEvent });
+      }
+      const { outcome, artifact, failure, lengthMs, phases } = result;
+      return {
+        artifact,
+        record: {
+          family: familyOf(candidate),
+          model: candidate.model,
+          route: routeName(route),
+          outcome,
+          failure: failure && `${failure.class}: ${failure.message}`,
+          startMs,
+          lengthMs,
+          phases,
+          digest: artifact?.digest ?? null,
+          bytes: artifact?.bytes ?? null,
+          purpose: fresh ? "confirm" : "first",
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,321 @@
+/**
+ * The run behind a verdict, step by step, each in the journal before the next: builds, screening in
+ * process, accuracy on the holdout, paired blocks at the stated rate, capacities, and the confirmation
+ * of the winner on a fresh build and fresh seeds, whose time is reserved first. What the journal has
+ * already is not done again.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { AssayError, digestJson, randomStream, shortDigest, type Json } from "../base/index.ts";
+import { openScreen } from "../build/index.ts";
+import { onnxruntimeWorker, screenJob } from "../build/onnxruntime/index.ts";
+import type { Artifact } from "../artifact/index.ts";
+import type { Journal } from "../evidence/index.ts";
+import { writeWhole } from "../host/index.ts";
+import { familyOf, isDefault, type Candidate } from "../workload/index.ts";
+import type { Builder } from "./builds.ts";
+import { capacityOf, nextRate, type CapacityStep, type StepOutcome } from "./capacity.ts";
+import type { AccuracyRecord, EndRecord, ScreeningRecord, VisitRecord } from "./evidence.ts";
+import type { Contender, Fleet } from "./fleet.ts";
+import { search } from "./search.ts";
+import { addStep, type Evidence, type VisitView } from "./view.ts";
+import type { SourceModel } from "./builds.ts";
+
+/** What the gates say in between; the run itself judges nothing. */
+export interface Judges {
+  step(view: VisitView): StepOutcome;
+  /** Whether the accuracy gate lets the candidate go on. */
+  accurate(evidence: Evidence, id: string): boolean;
+  /** Who would win now, if it is not the baseline. */
+  leader(evidence: Evidence): string | null;
+}
+
+export interface Progress {
+  stage: "builds" | "screening" | "accuracy" | "latency" | "capacity" | "confirmation";
+  /** 0–1 within the stage; null = not known. */
+  ratio: number | null;
+  text: string;
+}
+
+export interface ExperimentOptions {
+  journal: Journal;
+  evidence: Evidence;
+  candidates: readonly Candidate[];
+  models: readonly SourceModel[];
+  outputsOf(modelId: string): string[];
+  builder: Builder;
+  fleet: Fleet;
+  judges: Judges;
+  budgetMs: number;
+  ratePerSecond: number | null;
+  latencyLimitMs: number | null;
+  signal: AbortSignal;
+  onProgress(progress: Progress): void;
+}
+
+const screenWindowMs = 120;
+/** Shares of the budget at whose ends stages stop, and what is kept for the confirmation. */
+const screeningUntil = 0.36;
+const ratesUntil = 0.62;
+const confirmShare = 0.12;
+/** Finalists measured end to end, baseline and source models included. */
+const mostFinalists = 4;
+const leastBlocks = 5;
+const confirmBlocks = 3;
+const stepMs = 1200;
+const warmUpMs = 250;
+/** Requests that let a p99 be certified in one visit, with some to spare. */
+const requestsForP99 = 700;
+const mostWindowMs = 20_000;
+
+/** Runs what is missing. Returns when a verdict can be made of the evidence; throws INTERRUPTED's cause when the signal fires. */
+export async function runExperiment(options: ExperimentOptions): Promise<void> {
+  const { journal, evidence, candidates, models, builder, fleet, judges, budgetMs, signal, onProgress } = options;
+  const { folder } = journal;
+  const baseline = candidates[0]!;
+  const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const before =
+    evidence.builds.reduce((sum, { lengthMs }) => sum + lengthMs, 0) +
+    evidence.visits.reduce((sum, { record }) => sum + record.wallSeconds * 1000, 0);
+  const began = performance.now() - before;
+  const spent = (): number => performance.now() - began;
+  const seedOf = (...name: (string | number)[]): string => shortDigest(digestJson([evidence.run.rootSeed, ...name]));
+  const append = (kind: string, body: unknown, files: readonly string[] = [], table?: Parameters<typeof addStep>[3]): void => {
+    const entry = journal.append(kind, body as Json, files);
+    addStep(evidence, folder, entry, table);
+  };
+  const end = (stage: EndRecord["stage"], reason: EndRecord["reason"]): void => {
+    if (!evidence.ends.some((known) => known.stage === stage)) append("end", { stage, reason, spentMs: spent() });
+  };
+  mkdirSync(join(folder, "records"), { recursive: true });
+  mkdirSync(join(folder, "scores"), { recursive: true });
+
+  // Builds: one artifact a family.
+  const artifacts = new Map<string, Artifact>();
+  const families = new Map(candidates.map((candidate) => [familyOf(candidate), candidate]));
+  let built = 0;
+  for (const [family, candidate] of families) {
+    signal.throwIfAborted();
+    onProgress({ stage: "builds", ratio: built++ / families.size, text: `${candidate.model} · ${family.split(" ").slice(1).join(" ")}` });
+    const known = evidence.builds.find((one) => one.family === family && one.purpose === "first");
+    if (known?.outcome === "failed") continue;
+    const { record, artifact } = await builder.build(candidate, { fresh: false, startMs: spent() });
+    if (known && known.digest !== record.digest) {
+      throw new AssayError(
+        "RUN_DIFFERS",
+        `the artifact of ${candidate.model} · ${record.route} was measured as ${shortDigest(known.digest ?? "")} and is ${record.digest ? shortDigest(record.digest) : "not to be had"} now`,
+      );
+    }
+    if (!known) append("build", record);
+    if (artifact) artifacts.set(family, artifact);
+  }
+  if (!artifacts.has(familyOf(baseline))) {
+    const failure = evidence.builds.find(({ family }) => family === familyOf(baseline))?.failure;
+    throw new AssayError("BUILD_FAILED", `the baseline ${baseline.name} cannot be built: ${failure ?? "unknown"}`);
+  }
+
+  // Screening: sessions only; what the server does with requests shows end to end only.
+  if (!evidence.screening) append("screening", await screenAll());
+  const finalists = evidence.screening!.finalists.map((id) => byId.get(id)!);
+
+  async function screenAll(): Promise<ScreeningRecord> {
+    const plain = candidates.filter(
+      (one) => artifacts.has(familyOf(one)) && JSON.stringify(one.serving) === JSON.stringify(baseline.serving),
+    );
+    const arms = plain.map((one) => ({
+      id: one.id,
+      modelPath: artifacts.get(familyOf(one))!.modelPath,
+      session: one.session,
+      batchSize: 1,
+      inputsFile: builder.tuningFile(one.model),
+      outputs: options.outputsOf(one.model),
+    }));
+    const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: budgetMs, signal });
+    const deadline = screeningUntil * budgetMs;
+    let visits = 0;
+    try {
+      const result = await search({
+        arms: plain.map((one) => ({ id: one.id, family: familyOf(one), byDefault: isDefault(one, baseline) })),
+        baseline: baseline.id,
+        stream: randomStream(evidence.run.rootSeed, "visit-order"),
+        keep: 2,
+        windowsLeft: () => Math.max(0, (deadline - spent()) / (1.4 * screenWindowMs)),
+        visit: async (arm, share, cutOff) => {
+          onProgress({ stage: "screening", ratio: Math.min(1, spent() / deadline), text: `visit ${++visits} · ${byId.get(arm.id)!.name}` });
+          return screen.visit(arm.id, share * screenWindowMs, cutOff);
+        },
+      });
+      return {
+        visited: result.visited.map(({ arm, visits: own, stopped }) => ({ id: arm.id, batchSize: 1, visits: own, stopped })),
+        finalists: chooseFinalists(result.ranked.map(({ id }) => byId.get(id)!)).map(({ id }) => id),
+        windowMs: screenWindowMs,
+        windows: result.windows,
+      };
+    } finally {
+      await screen.close().catch(() => {});
+    }
+  }
+
+  /** Baseline, every other source model, the fastest arms, and the fastest arm's serving variants, as many as the budget can measure. */
+  function chooseFinalists(ranked: readonly Candidate[]): Candidate[] {
+    const sources = candidates.filter((one) => one.route.precision === "fp32" && isDefault(one, baseline) && artifacts.has(familyOf(one)));
+    const fastest = ranked.filter((one) => !sources.includes(one));
+    const lead = fastest[0] ?? baseline;
+    const variants = candidates.filter(
+      (one) =>
+        familyOf(one) === familyOf(lead) &&
+        JSON.stringify(one.session) === JSON.stringify(lead.session) &&
+        JSON.stringify(one.serving) !== JSON.stringify(lead.serving),
+    );
+    const wish = [baseline, ...sources, ...fastest.slice(0, 1), ...variants.slice(0, 1), ...fastest.slice(1), ...variants.slice(1)];
+    const unique = [...new Map(wish.map((one) => [one.id, one])).values()];
+    return unique.slice(0, Math.max(mostFinalists, new Set(sources.map(({ id }) => id)).size + 1));
+  }
+
+  const contenderOf = (candidate: Candidate, artifact = artifacts.get(familyOf(candidate))!): Contender => ({
+    candidate,
+    header: models.find(({ id }) => id === candidate.model)!.header,
+    artifact,
+  });
+
+  // Accuracy on the holdout; the baseline twice, in different company, for its noise floor.
+  const look = async (contender: Contender, number: number): Promise<void> => {
+    const { candidate, artifact } = contender;
+    onProgress({ stage: "accuracy", ratio: null, text: candidate.name });
+    const { scores, faults, batches } = await fleet.holdout(contender, number);
+    const path = `scores/${shortDigest(candidate.id)}-${number}.json`;
+    writeWhole(join(folder, path), JSON.stringify(scores));
+    const record: AccuracyRecord = { id: candidate.id, look: number, artifactDigest: artifact.digest, batches, faults, scores: path };
+    append("accuracy", record, [path]);
+  };
+  const looked = (candidate: Candidate, number: number): boolean =>
+    evidence.accuracies.some(({ record }) => record.id === candidate.id && record.look === number);
+  for (const candidate of finalists) {
+    for (const number of candidate === baseline ? [0, 1] : [0]) if (!looked(candidate, number)) await look(contenderOf(candidate), number);
+  }
+  const racing = finalists.filter((candidate) => candidate === baseline || judges.accurate(evidence, candidate.id));
+
+  let visitNumber = evidence.visits.length;
+  const visit = async (
+    contender: Contender,
+    purpose: VisitRecord["purpose"],
+    block: number,
+    ratePerSecond: number,
+    windowMs: number,
+    seed: string,
+  ): Promise<VisitView> => {
+    signal.throwIfAborted();
+    const records = `records/${String(visitNumber++).padStart(3, "0")}-${purpose}.arrow`;
+    const { run, cpuSeconds, wallSeconds, peakBytes } = await fleet.visit(contender, {
+      ratePerSecond,
+      windowMs,
+      warmUpMs,
+      seed,
+      recordsPath: join(folder, records),
+    });
+    const record: VisitRecord = {
+      id: contender.candidate.id,
+      purpose,
+      block,
+      ratePerSecond,
+      seed,
+      latencyLimitMs: options.latencyLimitMs,
+      artifactDigest: contender.artifact.digest,
+      records,
+      context: run.context as unknown as Record<string, unknown>,
+      cpuSeconds,
+      wallSeconds,
+      peakBytes,
+    };
+    append("visit", record, [records], run.table);
+    return evidence.visits.at(-1)!;
+  };
+  const windowFor = (rate: number, visits: number): number =>
+    Math.min(mostWindowMs, Math.max(stepMs, (1000 * requestsForP99) / rate / visits));
+  const blocksDone = (purpose: VisitRecord["purpose"], ids: readonly string[]): number => {
+    const seen = (block: number): boolean =>
+      ids.every((id) => evidence.visits.some(({ record }) => record.purpose === purpose && record.block === block && record.id === id));
+    let block = 0;
+    while (seen(block)) block++;
+    return block;
+  };
+  const stepsOf = (id: string): CapacityStep[] =>
+    evidence.visits
+      .filter(({ record }) => record.purpose === "capacity" && record.id === id)
+      .map((view) => ({ ratePerSecond: view.record.ratePerSecond, outcome: judges.step(view) }));
+
+  const measureBlocks = async (rate: number, until: number): Promise<void> => {
+    if (evidence.ends.some(({ stage }) => stage === "rates")) return;
+    const ids = racing.map(({ id }) => id);
+    const windowMs = windowFor(rate, leastBlocks);
+    for (let block = blocksDone("rate", ids); block < leastBlocks; block++) {
+      if (block >= 2 && spent() + racing.length * (windowMs + 500) > until) return end("rates", "budget");
+      for (const candidate of randomStream(evidence.run.rootSeed, "block-order", block).shuffled(racing)) {
+        if (evidence.visits.some(({ record }) => record.purpose === "rate" && record.block === block && record.id === candidate.id))
+          continue;
+        onProgress({ stage: "latency", ratio: block / leastBlocks, text: `block ${block + 1} of ${leastBlocks} · ${candidate.name}` });
+        await visit(contenderOf(candidate), "rate", block, rate, windowMs, seedOf("rate", block));
+      }
+    }
+    end("rates", "complete");
+  };
+  const confirmFrom = budgetMs * (1 - confirmShare);
+  const measureCapacities = async (until: number): Promise<void> => {
+    if (evidence.ends.some(({ stage }) => stage === "capacity")) return;
+    for (const candidate of racing) {
+      if (evidence.probes.has(candidate.id)) continue;
+      onProgress({ stage: "capacity", ratio: null, text: `saturating ${candidate.name}` });
+      append("probe", {
+        id: candidate.id,
+        ratePerSecond: Number((0.7 * (await fleet.saturate(contenderOf(candidate), 600, seedOf("probe")))).toPrecision(6)),
+      });
+    }
+    for (;;) {
+      let open = false;
+      for (const candidate of racing) {
+        const steps = stepsOf(candidate.id);
+        const rate = nextRate(steps, evidence.probes.get(candidate.id)!);
+        if (rate === null) continue;
+        const windowMs = windowFor(rate, 1);
+        if (spent() + windowMs + 600 > until) return end("capacity", "budget");
+        open = true;
+        onProgress({ stage: "capacity", ratio: Math.min(1, spent() / until), text: `${candidate.name} at ${Math.round(rate)} requests/s` });
+        await visit(contenderOf(candidate), "capacity", steps.length, rate, windowMs, seedOf("capacity", steps.length));
+      }
+      if (!open) return end("capacity", "complete");
+    }
+  };
+  if (options.ratePerSecond !== null) {
+    await measureBlocks(options.ratePerSecond, ratesUntil * budgetMs);
+    await measureCapacities(confirmFrom);
+  } else {
+    await measureCapacities(ratesUntil * budgetMs);
+    const steps = stepsOf(baseline.id);
+    const { lowPerSecond } = capacityOf(steps, evidence.probes.get(baseline.id)!, true);
+    await measureBlocks(Number((Math.max(1, lowPerSecond || (steps[0]?.ratePerSecond ?? 10)) / 2).toPrecision(4)), confirmFrom);
+  }
+
+  // Confirmation: the winner, if it is not the baseline, on a fresh build and fresh seeds.
+  const leader = evidence.ends.some(({ stage }) => stage === "confirm") ? null : judges.leader(evidence);
+  if (leader !== null) {
+    const candidate = byId.get(leader)!;
+    onProgress({ stage: "confirmation", ratio: null, text: `building ${candidate.name} afresh` });
+    const { record, artifact } = await builder.build(candidate, { fresh: true, startMs: spent() });
+    append("build", record);
+    if (artifact) {
+      const contender = contenderOf(candidate, artifact);
+      await look(contender, 100);
+      const rate = evidence.visits.find((view) => view.record.purpose === "rate")!.record.ratePerSecond;
+      const windowMs = windowFor(rate, confirmBlocks);
+      for (let block = 0; block < confirmBlocks; block++) {
+        const pair = randomStream(evidence.run.rootSeed, "confirm-order", block).shuffled([contender, contenderOf(baseline)]);
+        for (const one of pair) {
+          onProgress({ stage: "confirmation", ratio: block / confirmBlocks, text: one.candidate.name });
+          await visit(one, "confirm", block, rate, windowMs, seedOf("confirm", block));
+        }
+      }
+    }
+    end("confirm", "complete");
+  }
+  end("all", "complete");
+}
