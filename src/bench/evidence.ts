@@ -124,6 +124,7 @@ export const visitRecordSchema = z
     cpuSeconds: z.number().nullable().describe("CPU time of the server's processes during the visit"),
     wallSeconds: z.number(),
     peakBytes: z.number().nullable(),
+    warmUpMs: ms.describe("the same load before the window, milliseconds"),
   })
   .describe("one end-to-end visit");
 export type VisitRecord = z.infer<typeof visitRecordSchema>;

@@ -50,7 +50,7 @@ export interface ExperimentOptions {
   ratePerSecond: number | null;
   latencyLimitMs: number | null;
   signal: AbortSignal;
-  onProgress(progress: Progress): void;
+  onProgress: (progress: Progress) => void;
 }
 
 const screenWindowMs = 120;
@@ -226,6 +226,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       cpuSeconds,
       wallSeconds,
       peakBytes,
+      warmUpMs,
     };
     append("visit", record, [records], run.table);
     return evidence.visits.at(-1)!;

@@ -186,7 +186,7 @@ export function openFleet({ dataset, arrival, itemsPerRequest, cores, timeoutMs,
     async close() {
       const servers = await Promise.allSettled(running.values());
       running.clear();
-      await Promise.all(servers.map((server) => (server.status === "fulfilled" ? server.value.close() : null)));
+      await Promise.all(servers.flatMap((server) => (server.status === "fulfilled" ? [server.value.close()] : [])));
     },
   };
 }

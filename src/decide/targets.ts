@@ -85,47 +85,58 @@ function combine(checks: readonly Check[], unclear: StepOutcome, missed: StepOut
   return { outcome: "pass", reasons: worst.map((check) => check.reason), overshoot };
 }
 
+/** Least share of the requests that no stall touched, for them to speak for the server alone. */
+const calmShare = 0.3;
+
+/** What a miss proves: a miss that vanishes without the requests touched by host stalls says nothing of the server. */
+function withoutStalls(found: Finding, calmFound: () => Finding | null): Finding {
+  if (found.outcome !== "fail") return found;
+  const calm = calmFound();
+  if (calm !== null && calm.outcome === "fail") return found;
+  const why = calm === null ? "host stalls touched most requests" : "without the requests that host stalls touched it is not missed";
+  return { ...found, outcome: "cannot-tell", reasons: found.reasons.map((reason) => `${reason}; ${why}`) };
+}
+
 /** One step of the search for the capacity: a step passes only when every target is certified in it. */
 export function judgeStep(view: VisitView, targets: Targets): Finding {
   const faults = faultsOf(view, targets.threads);
   if (faults.length > 0) return { outcome: "invalid", reasons: faults, overshoot: 0 };
-  const checks = targets.latency.map((target) => checkLatency(view.latencyMs, target));
-  if (targets.successRatio !== null) checks.push(checkSuccess(view.succeeded, view.scheduled, targets.successRatio));
-  const missed = view.tainted ? "cannot-tell" : "fail";
-  const found = combine(checks, missed, missed);
+  const judge = (sorted: Float64Array): Finding => {
+    const checks = targets.latency.map((target) => checkLatency(sorted, target));
+    if (targets.successRatio !== null) checks.push(checkSuccess(view.succeeded, view.scheduled, targets.successRatio));
+    return combine(checks, "fail", "fail");
+  };
+  const calm = view.calmLatencyMs;
+  const found = withoutStalls(judge(view.latencyMs), () => (calm.length < calmShare * view.scheduled ? null : judge(calm)));
   if (view.drift <= sustainedDrift) return found;
   const reason = `latency grew by ${figure(1000 * view.drift)} ms each second: the rate is above what the server sustains`;
   return {
-    outcome: missed,
+    outcome: "fail",
     reasons: [reason, ...(found.outcome === "pass" ? [] : found.reasons)],
     overshoot: Math.max(found.overshoot, 1 + view.drift),
   };
 }
 
-/** The gate at one rate over all its visits: pooled requests; stall-touched visits may pass it, not fail it. */
+/** The gate at one rate over all its visits, requests pooled. */
 export function judgeRate(views: readonly VisitView[], targets: Targets): Finding {
   const usable = views.filter((view) => faultsOf(view, targets.threads).length === 0);
-  if (usable.length === 0) return { outcome: "cannot-tell", reasons: ["no valid run"], overshoot: Number.POSITIVE_INFINITY };
-  const judge = (some: readonly VisitView[]): Finding => {
-    const pooled = pool(some);
+  if (usable.length === 0) {
+    const [first] = views;
+    const why = first ? `: ${faultsOf(first, targets.threads).join("; ")}` : "";
+    return { outcome: "cannot-tell", reasons: [`no valid run${why}`], overshoot: Number.POSITIVE_INFINITY };
+  }
+  const sum = (pick: (view: VisitView) => number): number => usable.reduce((total, view) => total + pick(view), 0);
+  const scheduled = sum((view) => view.scheduled);
+  const succeeded = sum((view) => view.succeeded);
+  const judge = (pooled: Float64Array): Finding => {
     const checks = targets.latency.map((target) => checkLatency(pooled, target));
-    const sum = (pick: (view: VisitView) => number): number => some.reduce((total, view) => total + pick(view), 0);
-    if (targets.successRatio !== null) {
-      checks.push(
-        checkSuccess(
-          sum((view) => view.succeeded),
-          sum((view) => view.scheduled),
-          targets.successRatio,
-        ),
-      );
-    }
+    if (targets.successRatio !== null) checks.push(checkSuccess(succeeded, scheduled, targets.successRatio));
     return combine(checks, "cannot-tell", "fail");
   };
-  const all = judge(usable);
-  if (all.outcome !== "fail") return all;
-  const calm = usable.filter((view) => !view.tainted);
-  if (calm.length > 0 && judge(calm).outcome === "fail") return all;
-  return { ...all, outcome: "cannot-tell", reasons: all.reasons.map((reason) => `${reason}; host stalls touched the runs that say so`) };
+  return withoutStalls(judge(pool(usable)), () => {
+    const calm = pool(usable, (view) => view.calmLatencyMs);
+    return calm.length < calmShare * scheduled ? null : judge(calm);
+  });
 }
 
 /** All latencies of those visits, ascending. */
