@@ -1,3 +1,5 @@
 #!/usr/bin/env node
-/** The composition root: the one place that picks implementations. */
-process.exitCode = 0;
+/** The composition root of the command line. */
+import { runCommandLine } from "./cli/index.ts";
+
+process.exitCode = await runCommandLine(process.argv.slice(2));

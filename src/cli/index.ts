@@ -1,0 +1,87 @@
+/** The command line: what there is, and which file does it; a command's rooms load when it is asked for. */
+import { Command, CommanderError } from "commander";
+import { fail } from "./fail.ts";
+import type { ServeOptions } from "./serve-model.ts";
+import { version } from "./version.ts";
+
+/** Runs a command line; resolves with the exit status. */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  let status = 0;
+  const program = new Command("assay")
+    .description(
+      "Chooses the build, runtime and settings of a model by measurement: describe the workload, get a verdict with its evidence.",
+    )
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError("(assay --help lists the commands)");
+  program
+    .command("init")
+    .description("write a workload.yaml to edit, filled from the model and the data")
+    .argument("<models...>", "ONNX files that may answer the same question; the first is the baseline")
+    .requiredOption("--data <file>", "labelled data: .npz, .npy, .jsonl or .csv")
+    .option("--out <file>", "where to write", "workload.yaml")
+    .option("--force", "replace a file that is there")
+    .action(async (models: string[], options: { data: string; out: string; force?: boolean }) => {
+      status = await (await import("./init.ts")).runInit(models, options);
+    });
+  program
+    .command("decide")
+    .description("measure the candidates of a workload and decide")
+    .argument("<workload>", "workload.yaml")
+    .option("--out <folder>", "run folder; ./assay-runs/<name>-<time> unless said")
+    .option("--budget <time>", "time for the whole run, such as 90s or 2m")
+    .option("--json", "print the verdict as one JSON document")
+    .option("--resume <folder>", "continue an interrupted run")
+    .option("--allow-outside", "let paths leave the folder of the workload file")
+    .addHelpText(
+      "after",
+      "\nExit status: 0 a candidate meets the targets · 2 bad input · 3 nothing meets them · 4 cannot tell yet · 130 interrupted · 1 a fault of our own",
+    )
+    .action(async (workload: string, options: object) => {
+      status = await (await import("./decide.ts")).runDecide(workload, options);
+    });
+  program
+    .command("report")
+    .description("draw the report again from the records")
+    .argument("<run>", "run folder")
+    .option("--open", "open it in the browser")
+    .action(async (run: string, options: { open?: boolean }) => {
+      status = (await import("./run.ts")).runReport(run, options);
+    });
+  program
+    .command("verify")
+    .description("recompute the verdict from the records and compare")
+    .argument("<run>", "run folder")
+    .action(async (run: string) => {
+      status = (await import("./run.ts")).runVerify(run);
+    });
+  program
+    .command("serve-model")
+    .description("serve an artifact or an ONNX file over Open Inference Protocol v2")
+    .argument("<artifact>", "artifact folder or ONNX file")
+    .option("--name <name>", "name of the model in the protocol")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <number>", "port; 0 = any free one", "8000")
+    .option("--threads <number>", "threads within an operator", "1")
+    .option("--replicas <number>", "processes", "1")
+    .option("--batch <number>", "most requests joined in one run", "1")
+    .option("--delay <ms>", "longest wait for a batch to fill", "0")
+    .option("--queue <number>", "most requests that wait in a replica", "512")
+    .action(async (artifact: string, options: ServeOptions) => {
+      status = await (await import("./serve-model.ts")).runServeModel(artifact, options);
+    });
+  program
+    .command("doctor")
+    .description("say what this machine offers, what is missing, how to get it")
+    .option("--json", "print one JSON document")
+    .action(async (options: { json?: boolean }) => {
+      status = (await import("./doctor.ts")).runDoctor(options);
+    });
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return status;
+  } catch (fault) {
+    if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : 2;
+    return fail(fault);
+  }
+}

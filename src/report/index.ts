@@ -1,0 +1,2 @@
+export { renderHtml } from "./html.ts";
+export { renderTerminal } from "./terminal.ts";
