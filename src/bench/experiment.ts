@@ -55,8 +55,8 @@ export interface ExperimentOptions {
 
 const screenWindowMs = 120;
 /** Shares of the budget at whose ends stages stop, and what is kept for the confirmation. */
-const screeningUntil = 0.36;
-const ratesUntil = 0.62;
+const screeningUntil = 0.28;
+const ratesUntil = 0.58;
 const confirmShare = 0.12;
 /** Finalists measured end to end, baseline and source models included. */
 const mostFinalists = 4;
@@ -167,7 +167,17 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
         JSON.stringify(one.session) === JSON.stringify(lead.session) &&
         JSON.stringify(one.serving) !== JSON.stringify(lead.serving),
     );
-    const wish = [baseline, ...sources, ...fastest.slice(0, 1), ...variants.slice(0, 1), ...fastest.slice(1), ...variants.slice(1)];
+    // A second family says more than a second setting of the first.
+    const others = fastest.filter((one) => familyOf(one) !== familyOf(lead));
+    const wish = [
+      baseline,
+      ...sources,
+      ...fastest.slice(0, 1),
+      ...others.slice(0, 1),
+      ...variants.slice(0, 1),
+      ...fastest.slice(1),
+      ...variants.slice(1),
+    ];
     const unique = [...new Map(wish.map((one) => [one.id, one])).values()];
     return unique.slice(0, Math.max(mostFinalists, new Set(sources.map(({ id }) => id)).size + 1));
   }

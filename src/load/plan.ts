@@ -39,6 +39,5 @@ export const loadContextSchema = z.object({
   inFlight: z.array(pair).describe("[samples, sum] of requests in flight, sampled by the clock, one entry a tenth of the window"),
   stolenRatio: z.number().nullable().describe("CPU time the host took, 0–1; null = not told"),
   connections: z.number().int().describe("connections opened, warm-up included"),
-  queueWaitAllowed: z.boolean().describe("whether requests may wait for a connection by the plan's own policy"),
 });
 export type LoadContext = z.infer<typeof loadContextSchema>;

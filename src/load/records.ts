@@ -6,6 +6,7 @@
  * | index | uint32 | place in the schedule |
  * | item | uint32 | which of the plan's requests was sent |
  * | scheduledNs | float64 | when it was due, whole nanoseconds since the window's start |
+ * | issuedNs | float64 | when the loop took it up; what lies between it and sentNs is the wait for a connection |
  * | sentNs | float64 | first byte handed to the socket; NaN = never |
  * | firstByteNs | float64 | first byte of the answer read; NaN = never |
  * | doneNs | float64 | last byte of the answer read, or when it was given up |
@@ -41,6 +42,7 @@ const columns = {
   index: (n: number) => new Uint32Array(n),
   item: (n: number) => new Uint32Array(n),
   scheduledNs: (n: number) => new Float64Array(n),
+  issuedNs: (n: number) => new Float64Array(n),
   sentNs: (n: number) => new Float64Array(n),
   firstByteNs: (n: number) => new Float64Array(n),
   doneNs: (n: number) => new Float64Array(n),

@@ -92,7 +92,6 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
         inFlight,
         stolenRatio: ticks && after && after.total > ticks.total ? (after.steal - ticks.steal) / (after.total - ticks.total) : null,
         connections: opened,
-        queueWaitAllowed: plan.cap.policy === "queue",
       },
       bodies,
     };

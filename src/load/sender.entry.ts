@@ -88,6 +88,7 @@ function rowFor(due: number, item: number): Pending {
   table.index[row] = recorded++;
   table.item[row] = item;
   table.scheduledNs[row] = ns(due);
+  table.issuedNs[row] = ns(now());
   table.sentNs[row] = table.firstByteNs[row] = Number.NaN;
   table.queueUs[row] = table.computeUs[row] = Number.NaN;
   return { block, row, item, due };
@@ -234,7 +235,7 @@ function write(connection: Connection, pending: Pending): void {
   if (pending.block) {
     pending.block.table.sentNs[pending.row] = ns(at);
     pending.block.table.fresh[pending.row] = connection.served ? 0 : 1;
-    if (closedLoop) pending.block.table.scheduledNs[pending.row] = ns(at);
+    if (closedLoop) pending.block.table.scheduledNs[pending.row] = pending.block.table.issuedNs[pending.row] = ns(at);
   }
   connection.socket.write(plan.requests[pending.item]!);
 }

@@ -1,6 +1,6 @@
 /** The verdict in a terminal: the answer, the finalists in a table, what to do next. */
 import type { CandidateVerdict, Verdict } from "../decide/index.ts";
-import { interval, milliseconds, percent, rate, usd } from "./format.ts";
+import { interval, milliseconds, percent, rate, unknown, usd } from "./format.ts";
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 const tone: Record<Verdict["answer"]["kind"], keyof typeof codes> = {
@@ -56,8 +56,8 @@ export function renderTerminal(
     colour ? `${names.map((name) => `\u001B[${codes[name]}m`).join("")}${text}\u001B[0m` : text;
   const { answer, candidates, funnel, runs } = verdict;
   const wide = Math.max(40, Math.min(columns, 120));
-  const head = ["candidate", "p50", "p99", "capacity", "$/million good", "accuracy", "targets / accuracy"];
-  const rows = candidates.map(row);
+  const head = ["candidate", "p50", "p99", "capacity", "$/M good", "accuracy", "gates"];
+  const rows = candidates.map((candidate) => row(candidate).map((cell) => (cell === unknown ? "–" : cell)));
   const widths = head.map((name, c) => Math.max(name.length, ...rows.map((cells) => cells[c]!.length)));
   const line = (cells: readonly string[]): string =>
     cells
@@ -81,6 +81,7 @@ export function renderTerminal(
     wrap(answer.next, wide),
     "",
     ...table,
+    paint("gates: targets / accuracy", "dim"),
     "",
     ...answer.reasons.slice(0, 6).map((reason) =>
       wrap(reason, wide - 2)
