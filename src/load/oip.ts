@@ -102,14 +102,17 @@ function textsOf(bytes: Uint8Array): string[] {
 const mostKnown = 64;
 
 /**
- * Says what an answer is worth: good when every asked output is there with the bytes it announces.
+ * Says what an answer is worth: good when every asked output is there with the bytes it announces (null = any 200 is good).
  * A JSON head that was found right before is known again by its bytes, so that most answers cost a look-up.
  */
-export function createJudge(asked: readonly string[]): (status: number, headerBytes: number | null, body: Uint8Array) => OutcomeClass {
+export function createJudge(
+  asked: readonly string[] | null,
+): (status: number, headerBytes: number | null, body: Uint8Array) => OutcomeClass {
   const known = new Map<string, number>();
   return (status, headerBytes, body) => {
     if (status === 429 || status === 503) return "throttled";
     if (status !== 200) return "http_error";
+    if (asked === null) return "good";
     if (headerBytes === null) return complete(null, body, asked) === null ? "protocol_error" : "good";
     if (!(headerBytes <= body.byteLength)) return "protocol_error";
     const head = Buffer.from(body.buffer, body.byteOffset, headerBytes).toString("latin1");

@@ -47,7 +47,7 @@ interface Connection {
   dead: boolean;
 }
 
-const judge = plan.outputs === null ? null : createJudge(plan.outputs);
+const judge = createJudge(plan.outputs);
 const closedLoop = plan.mode.kind === "closed" ? plan.mode : null;
 const openLoop = plan.mode.kind === "open" ? plan.mode : null;
 const capacity = closedLoop ? closedLoop.concurrency : plan.cap.connections;
@@ -138,7 +138,7 @@ function drop(connection: Connection): void {
 
 function onAnswer(connection: Connection, answer: HttpAnswer, at: number): void {
   const pending = connection.request!;
-  const outcome = judge ? judge(answer.status, answer.headerBytes, answer.body) : answer.status === 200 ? "good" : "http_error";
+  const outcome = judge(answer.status, answer.headerBytes, answer.body);
   const { block: own, row } = pending;
   if (own) {
     const { table } = own;
@@ -335,7 +335,10 @@ function cancelAll(): void {
   for (const connection of busy) {
     if (connection.request) finish(connection.request, "cancelled", at);
     connection.request = null;
+    connection.dead = true;
+    connection.socket.destroy();
   }
+  busy.clear();
   for (const pending of waiting.splice(0)) finish(pending, "cancelled", at);
 }
 
