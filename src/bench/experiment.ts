@@ -111,7 +111,10 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   }
   if (!artifacts.has(familyOf(baseline))) {
     const failure = evidence.builds.find(({ family }) => family === familyOf(baseline))?.failure;
-    throw new AssayError("BUILD_FAILED", `the baseline ${baseline.name} cannot be built: ${failure ?? "unknown"}`);
+    throw new AssayError(
+      failure?.startsWith("unsupported_op") ? "MODEL_UNSUPPORTED" : "BUILD_FAILED",
+      `the baseline ${baseline.name} cannot be used: ${failure ?? "unknown"}`,
+    );
   }
 
   // Screening: sessions only; what the server does with requests shows end to end only.
