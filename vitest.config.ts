@@ -13,6 +13,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/architecture.test.ts", "test/peers/**"],
           testTimeout: 240_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },

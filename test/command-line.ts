@@ -63,7 +63,7 @@ export function childrenLeft(): string[] {
     .flatMap((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-        return /dist\/(serving|build)\/.*entry\.js/.test(command) ? [`${pid} ${command}`] : [];
+        return /^\S+ \S*dist\/(serving|build)\/\S*entry\.js/.test(command) ? [`${pid} ${command}`] : [];
       } catch {
         return [];
       }

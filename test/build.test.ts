@@ -1,0 +1,293 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openOnnxSession, openStore, readModelHeader, writeTensors, type Artifact, type Store } from "../src/artifact/index.ts";
+import { obtainArtifact, openScreen, runJob, startJob, type WorkerSpec } from "../src/build/index.ts";
+import { artifactRequest, onnxruntimeWorker, routesOf, screenJob } from "../src/build/onnxruntime/index.ts";
+import { loadDataset, type Dataset } from "../src/data/index.ts";
+import { describeMachine, entryUrl } from "../src/host/index.ts";
+import { defaultSession, parseWorkload, routeName, type Route } from "../src/workload/index.ts";
+import { childrenLeft } from "./command-line.ts";
+
+const digits = fileURLToPath(new URL("../examples/digits/", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "assay-build-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A worker made of a few lines: `say(type, fields)` speaks the protocol, `on(command)` hears it. */
+let workers = 0;
+function fake(body: string): WorkerSpec {
+  const path = join(folder, `worker-${workers++}.mjs`);
+  writeFileSync(
+    path,
+    `import { writeSync } from "node:fs"; import { createInterface } from "node:readline";
+let seq = 0; let job = "";
+const raw = (text) => writeSync(3, text);
+const say = (type, fields = {}) => raw(JSON.stringify({ v: 1, job, attempt: 1, seq: seq++, t: 0, type, ...fields }) + "\\n");
+createInterface({ input: process.stdin }).on("line", (line) => { const command = JSON.parse(line); if (command.type === "start") { job = command.job; start(command.spec); } else on(command); });
+setInterval(() => {}, 1000);
+let on = () => {};
+${body}`,
+  );
+  return { name: "fake", entry: pathToFileURL(path) };
+}
+const run = (body: string, options: Partial<Parameters<typeof runJob>[2]> = {}) =>
+  runJob(fake(body), {}, { maxDurationMs: 10_000, graceMs: 200, ...options });
+
+describe("the supervisor", () => {
+  it("reports phases, artifact and end", async () => {
+    const outcome = await run(
+      `const start = () => { say("phase", { id: 1, parent: null, name: "pack", edge: "start", total: null }); say("phase", { id: 1, parent: null, name: "pack", edge: "end", total: null });
+       say("artifact", { path: "x", bytes: 1, sha256: "0", kind: "onnx", entry: "x" }); say("done"); process.exit(0); };`,
+    );
+    expect(outcome).toMatchObject({ kind: "done", phases: [{ name: "pack" }], artifact: { entry: "x" } });
+  });
+  it.each([
+    [
+      "a gap in the numbers",
+      `const start = () => { say("log", { level: "info", text: "a" }); seq++; say("done"); };`,
+      "worker_crash",
+      /event 2 came where 1/,
+    ],
+    ["what is no event", `const start = () => raw("hello\\n");`, "worker_crash", /does not fit: hello/],
+    [
+      "a line without end",
+      `const start = () => { for (let i = 0; i < 20; i++) raw("x".repeat(8000)); };`,
+      "worker_crash",
+      /longer than 65536/,
+    ],
+    [
+      "an end without a word",
+      `const start = () => { console.error("at /home/ada/secret/model"); process.exit(7); };`,
+      "worker_crash",
+      /exit 7/,
+    ],
+    [
+      "speech after the end",
+      `const start = () => { say("done"); say("log", { level: "info", text: "a" }); };`,
+      "worker_crash",
+      /after its end/,
+    ],
+    [
+      "an error of its own",
+      `const start = () => { say("error", { class: "oom", message: "no memory" }); process.exit(0); };`,
+      "oom",
+      /no memory/,
+    ],
+  ])("fails on %s", async (_, body, failure, message) => {
+    const outcome = await run(body);
+    expect(outcome).toMatchObject({ kind: "failed", class: failure });
+    if (outcome.kind === "failed") {
+      expect(outcome.message).toMatch(message);
+      expect(outcome.message).not.toMatch(/ada/);
+    }
+  });
+  it("kills one that falls silent, and one that takes too long while it beats", async () => {
+    expect(await run(`const start = () => {};`, { silenceMs: 400 })).toMatchObject({ kind: "failed", class: "stalled", retryable: true });
+    const beating = `const start = () => setInterval(() => say("heartbeat", { rssBytes: 1, lastPhase: null }), 50);`;
+    expect(await run(beating, { silenceMs: 400, maxDurationMs: 1000 })).toMatchObject({
+      kind: "failed",
+      class: "timeout",
+      retryable: false,
+    });
+  });
+  it("kills one that ignores cancel and SIGTERM, and gives the same answer twice", async () => {
+    const job = startJob(
+      fake(
+        `process.on("SIGTERM", () => {}); const start = () => say("phase", { id: 1, parent: null, name: "deep", edge: "start", total: null });`,
+      ),
+      {},
+      { maxDurationMs: 10_000, graceMs: 150 },
+    );
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const [first, second] = await Promise.all([job.cancel("me"), job.cancel("you")]);
+    expect(first).toMatchObject({ kind: "cancelled", by: "me", phase: "killed" });
+    expect(second).toBe(first);
+    expect(await job.cancel("later")).toBe(first);
+  });
+  it("lets one that hears it end by itself", async () => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 300);
+    const outcome = await run(
+      `const start = () => {}; on = (command) => { say("cancelled", { by: command.by, phase: "deep" }); process.exit(0); };`,
+      { signal: controller.signal, graceMs: 5000 },
+    );
+    expect(outcome).toMatchObject({ kind: "cancelled", by: "signal" });
+  });
+});
+
+describe("obtaining an artifact", () => {
+  const fields = { stack: {}, builder: {}, model: {} };
+  const sha = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"; // SHA-256 of "a"
+  const request = (body: string) => ({
+    worker: fake(body),
+    fields,
+    build: (out: string) => ({ kind: "build", out }),
+    smoke: (path: string) => ({ kind: "smoke", path }),
+    facts: {},
+  });
+  const writes = (content: string, claim: { bytes: number; sha256: string }): string =>
+    `import fs from "node:fs"; const start = (spec) => { if (spec.kind === "build") { fs.writeFileSync(spec.out + "/m", ${JSON.stringify(content)});
+     say("artifact", { path: "m", entry: "m", kind: "onnx", ...${JSON.stringify(claim)} }); } say("done"); process.exit(0); };`;
+  const open = (): Store => openStore(mkdtempSync(join(folder, "store-")), { limitBytes: 1e9 });
+
+  it("refuses an empty file and one that differs from what was announced", async () => {
+    const store = open();
+    for (const [content, claim] of [
+      ["", { bytes: 0, sha256: sha }],
+      ["b", { bytes: 1, sha256: sha }],
+      ["aa", { bytes: 1, sha256: sha }],
+    ] as const) {
+      const result = await obtainArtifact(store, request(writes(content, claim)), { maxDurationMs: 10_000 });
+      expect(result).toMatchObject({ outcome: "failed", artifact: null, failure: { class: "artifact_invalid" } });
+    }
+    expect((await store.find(fields)).kind).toBe("miss");
+  });
+  it("builds once, then takes it from the store, and anew when asked", async () => {
+    const store = open();
+    const good = request(writes("a", { bytes: 1, sha256: sha }));
+    expect((await obtainArtifact(store, good, { maxDurationMs: 10_000 })).outcome).toBe("built");
+    expect((await obtainArtifact(store, good, { maxDurationMs: 10_000 })).outcome).toBe("cached");
+    expect((await obtainArtifact(store, { ...good, fresh: true }, { maxDurationMs: 10_000 })).outcome).toBe("built");
+  });
+  it("sets a hit aside that no longer runs", async () => {
+    const store = open();
+    await obtainArtifact(store, request(writes("a", { bytes: 1, sha256: sha })), { maxDurationMs: 10_000 });
+    const broken = `import fs from "node:fs"; const start = (spec) => { if (spec.kind === "smoke") say("error", { class: "artifact_invalid", message: "it does not run" }); else say("error", { class: "oom", message: "no" }); process.exit(0); };`;
+    const result = await obtainArtifact(store, request(broken), { maxDurationMs: 10_000 });
+    expect(result.note).toMatch(/does not run/);
+    expect(result.outcome).toBe("failed");
+    expect((await store.find(fields)).kind).toBe("miss");
+  });
+});
+
+describe("the ONNX Runtime worker, on the digits", () => {
+  let dataset: Dataset;
+  const store = openStore(join(folder, "real"), { limitBytes: 1e9 });
+  const built = new Map<string, Artifact>();
+  const key = (model: string, route: Route): string => `${model} ${routeName(route)}`;
+  const file = (model: string, part: string): string => join(folder, `${model}.${part}`);
+
+  async function build(model: string, route: Route) {
+    const path = `${digits}models/${model}.onnx`;
+    const header = await readModelHeader(path);
+    const calibration = { digest: "calibration", file: file(model, "calibration") };
+    return obtainArtifact(
+      store,
+      artifactRequest({
+        header,
+        modelPath: path,
+        route,
+        machine: describeMachine(),
+        calibration,
+        smokeFile: file(model, "tuning"),
+        outputs: ["logits"],
+      }),
+      { maxDurationMs: 60_000 },
+    );
+  }
+
+  beforeAll(async () => {
+    const { workload } = parseWorkload(readFileSync(`${digits}workload.yaml`, "utf8"));
+    const models = await Promise.all(
+      ["cnn", "mlp"].map(async (id) => ({ id, header: await readModelHeader(`${digits}models/${id}.onnx`) })),
+    );
+    dataset = await loadDataset(workload!, digits, models);
+    for (const { id, header } of models) {
+      writeTensors(file(id, "calibration"), Object.fromEntries(dataset.stack(id, dataset.splits.calibration)));
+      writeTensors(file(id, "tuning"), Object.fromEntries(dataset.stack(id, dataset.splits.tuning)));
+      for (const { route, refused } of routesOf(header)) {
+        expect(refused).toBeNull();
+        if (route.precision === "int8-static" && route.activations === "int8") continue;
+        const result = await build(id, route);
+        expect(result, `${id} ${routeName(route)}`).toMatchObject({ outcome: "built" });
+        built.set(key(id, route), result.artifact!);
+      }
+    }
+  });
+
+  const right = async (model: string, artifact: Artifact): Promise<number> => {
+    const session = await openOnnxSession(artifact.modelPath, defaultSession(1), ["logits"]);
+    let sum = 0;
+    for (const item of dataset.splits.holdout) sum += dataset.score(model, item, await session.run(dataset.stack(model, [item]))).value!;
+    await session.close();
+    return sum / dataset.splits.holdout.length;
+  };
+
+  it.each<[string, Route, number, number]>([
+    ["cnn", { precision: "fp32" }, 0.975, 0.975],
+    ["mlp", { precision: "fp32" }, 0.9765, 0.9765],
+    ["cnn", { precision: "fp16" }, 0.974, 0.976],
+    ["mlp", { precision: "fp16" }, 0.9755, 0.9775],
+    ["cnn", { precision: "int8-dynamic" }, 0.972, 0.978],
+    ["mlp", { precision: "int8-dynamic" }, 0.9735, 0.9795],
+    ["cnn", { precision: "int8-static", perChannel: false, activations: "uint8" }, 0.971, 0.979],
+    ["mlp", { precision: "int8-static", perChannel: false, activations: "uint8" }, 0.974, 0.9795],
+    ["mlp", { precision: "int8-static", perChannel: true, activations: "uint8" }, 0.974, 0.9795],
+  ])("keeps the accuracy of %s through %o", async (model, route, low, high) => {
+    const found = await right(model, built.get(key(model, route))!);
+    expect(found).toBeGreaterThanOrEqual(low);
+    expect(found).toBeLessThanOrEqual(high);
+  });
+
+  it("makes int8 weights a quarter and fp16 weights half of the size", () => {
+    const size = (route: Route): number => built.get(key("mlp", route))!.bytes;
+    expect(size({ precision: "fp32" }) / size({ precision: "fp16" })).toBeCloseTo(2, 1);
+    expect(size({ precision: "fp32" }) / size({ precision: "int8-static", perChannel: false, activations: "uint8" })).toBeCloseTo(4, 0);
+  });
+
+  it("takes a built artifact from the store after a smoke run", async () => {
+    expect(await build("cnn", { precision: "fp16" })).toMatchObject({ outcome: "cached", phases: [{ name: "smoke run" }] });
+  });
+
+  it("screens arms with their sessions open, and cuts off what is hopeless", async () => {
+    const arm = (id: string, model: string, route: Route) => ({
+      id,
+      modelPath: built.get(key(model, route))!.modelPath,
+      session: defaultSession(1),
+      batchSize: 1,
+      inputsFile: file(model, "tuning"),
+      outputs: ["logits"],
+    });
+    const arms = [
+      arm("fp32", "mlp", { precision: "fp32" }),
+      arm("int8", "mlp", { precision: "int8-static", perChannel: false, activations: "uint8" }),
+      { ...arm("broken", "mlp", { precision: "fp32" }), modelPath: file("mlp", "tuning") },
+    ];
+    const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: 60_000 });
+    const [slow, fast] = [await screen.visit("fp32", 150, null), await screen.visit("int8", 150, null)];
+    expect(slow.value!).toBeGreaterThan(fast.value! * 1.5);
+    expect(await screen.visit("fp32", 150, slow.value! / 50)).toMatchObject({
+      value: null,
+      reason: expect.stringMatching(/cut off/) as string,
+    });
+    expect(await screen.visit("broken", 150, null)).toMatchObject({
+      value: null,
+      reason: expect.stringMatching(/does not load/) as string,
+    });
+    await screen.close();
+    expect(childrenLeft()).toEqual([]);
+  });
+
+  it("leaves no worker when its supervisor is killed in a native call", async () => {
+    const module = entryUrl(new URL("../src/build/x.ts", import.meta.url).href, "./index.js").href;
+    const arms = [
+      {
+        id: "a",
+        modelPath: built.get(key("mlp", { precision: "fp32" }))!.modelPath,
+        session: defaultSession(1),
+        batchSize: 1,
+        inputsFile: file("mlp", "tuning"),
+        outputs: ["logits"],
+      },
+    ];
+    const script = `import(${JSON.stringify(module)}).then(({ openScreen }) => { const screen = openScreen({ name: "x", entry: new URL(${JSON.stringify(onnxruntimeWorker.entry.href)}) }, ${JSON.stringify(screenJob(arms))}, { maxDurationMs: 60000 }); screen.visit("a", 30000, null); console.log("on"); });`;
+    const parent = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    await new Promise((resolve) => parent.stdout.once("data", resolve));
+    await expect.poll(childrenLeft, { timeout: 5000 }).toHaveLength(1);
+    parent.kill("SIGKILL");
+    await expect.poll(childrenLeft, { timeout: 6000 }).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+// Our servers and clients against others' real ones. Each peer is installed by its script into a cache
+// folder outside the clone; one that cannot be had is skipped, with its reason, and counted.
+import { execFile, spawn } from "node:child_process";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openOnnxSession, readModelHeader } from "../../dist/artifact/index.js";
+import { onnxruntimeStack } from "../../dist/build/onnxruntime/index.js";
+import { encodeInfer, decodeInfer, runLoad, summarise } from "../../dist/load/index.js";
+import { startServer } from "../../dist/serving/index.js";
+import { defaultServing, defaultSession } from "../../dist/workload/index.js";
+
+const run = promisify(execFile);
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const cache = process.env.ASSAY_PEERS_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "assay", "peers");
+const deadline = Date.now() + 20 * 60_000;
+const model = here("../../examples/digits/models/cnn.onnx");
+let [passed, failed, skipped] = [0, 0, 0];
+
+async function check(name, work) {
+  try {
+    await work();
+    passed++;
+    console.log(`ok      ${name}`);
+  } catch (fault) {
+    failed++;
+    console.log(`FAILED  ${name}: ${fault.message}`);
+  }
+}
+async function peer(name, checks, install) {
+  try {
+    const left = deadline - Date.now();
+    if (left < 10_000) throw new Error("the suite's time is spent");
+    const { stdout } = await run("bash", [here(`install-${name}.sh`), join(cache, name), ...install], { timeout: left, maxBuffer: 1e8 });
+    return stdout.trim().split("\n").at(-1);
+  } catch (fault) {
+    skipped += checks;
+    const reason = fault.killed ? "its installation took too long" : (fault.stderr ?? fault.message).trim().split("\n").at(-1);
+    console.log(`skipped ${name} (${checks} checks): ${reason}`);
+    return null;
+  }
+}
+const equal = (found, expected, what) => {
+  if (JSON.stringify(found) !== JSON.stringify(expected))
+    throw new Error(`${what}: ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
+};
+const close = (found, expected, what) => {
+  const far = Math.max(...expected.map((value, i) => Math.abs(value - found[i])));
+  if (!(found.length === expected.length && far < 1e-4)) throw new Error(`${what} differs by ${far}`);
+};
+
+const { inputs, outputs } = await readModelHeader(model);
+const ours = await startServer({
+  model: { name: "digits", path: model, inputs, outputs },
+  session: defaultSession(1),
+  serving: defaultServing,
+});
+const image = { datatype: "FP32", shape: [1, 1, 28, 28], data: Float32Array.from({ length: 784 }, (_, i) => Math.fround((i % 7) / 10)) };
+const session = await openOnnxSession(model, defaultSession(1), ["logits"]);
+const logits = [...(await session.run(new Map([["x", image]]))).get("logits").data];
+const request = (to) => encodeInfer({ ...to, model: "digits", inputs: [{ name: "x", tensor: image }], outputs: ["logits"], binary: true });
+const load = (to, keepBodies = false) =>
+  runLoad({
+    ...to,
+    requests: [request(to)],
+    order: "shuffled",
+    mode: { kind: "closed", concurrency: 4, durationMs: 500 },
+    warmUpMs: 0,
+    timeoutMs: 5000,
+    cap: { connections: 16, policy: "queue" },
+    seed: "1",
+    outputs: ["logits"],
+    keepBodies,
+  });
+
+const python = await peer("tritonclient", 5, []);
+async function client(address) {
+  const { stdout } = await run(python, [here("client.py"), address, "digits"], { timeout: 60_000 });
+  return JSON.parse(stdout);
+}
+if (python) {
+  let said = {};
+  await check("tritonclient finds our server live and ready", async () => {
+    said = await client(`${ours.host}:${ours.port}`);
+    equal([said.live, said.ready, said.id], [true, true, "r1"], "live, ready, id");
+  });
+  await check("tritonclient reads our metadata", () =>
+    equal(said.metadata.inputs, [{ name: "x", datatype: "FP32", shape: [-1, 1, 28, 28] }], "inputs"),
+  );
+  await check("tritonclient gets our binary answer, as in process", () => close(said.binary[0], logits, "binary"));
+  await check("tritonclient gets our JSON answer, as in process", () => close(said.json[0], logits, "json"));
+  await check("tritonclient raises on our refusals, with what was wrong", () => {
+    equal([said.unknownModel.status, said.unknownInput.status], ["404", "400"], "status");
+    if (!said.unknownInput.message.includes("nope")) throw new Error(said.unknownInput.message);
+  });
+}
+
+const wrk = await peer("wrk", 1, []);
+if (wrk) {
+  await check("wrk gets nothing but answers from our server", async () => {
+    const { stdout } = await run(wrk, ["-t1", "-c16", "-d2s", `${ours.url}/v2/models/digits`]);
+    if (/Non-2xx|Socket errors/.test(stdout) || !(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]) > 100)) throw new Error(stdout);
+  });
+}
+
+const home = await peer("triton", 3, [onnxruntimeStack().version]);
+if (home) {
+  const triton = { host: "127.0.0.1", port: 18_000 + (process.pid % 1000) };
+  const server = spawn("bash", [here("start-triton.sh"), home, model, String(triton.port)], { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  server.stderr.on("data", (piece) => (log = (log + piece).slice(-3000)));
+  const gone = new Promise((resolve) => server.once("exit", resolve));
+  const ready = async () => (await fetch(`http://127.0.0.1:${triton.port}/v2/models/digits/ready`).catch(() => null))?.status === 200;
+  for (let i = 0; i < 120 && !(await ready()) && server.exitCode === null; i++) await new Promise((resolve) => setTimeout(resolve, 500));
+  if (!(await ready())) {
+    skipped += 3;
+    console.log(`skipped triton (3 checks): it did not start: ${log.trim().split("\n").at(-1)}`);
+  } else {
+    await check("our load generator gets good answers from Triton", async () => {
+      const { table, context, bodies } = await load(triton, true);
+      const { ledger, scheduled } = summarise(table, context, { latencyLimitMs: null });
+      equal(ledger.good, scheduled, "good answers");
+      close([...decodeInfer(bodies[0].headerBytes, bodies[0].body).get("logits").data], logits, "Triton's answer");
+    });
+    await check("our server and Triton give the same answer to the same bytes", async () => {
+      const [a, b] = [(await load(ours, true)).bodies[0], (await load(triton, true)).bodies[0]];
+      close(
+        [...decodeInfer(a.headerBytes, a.body).get("logits").data],
+        [...decodeInfer(b.headerBytes, b.body).get("logits").data],
+        "answers",
+      );
+    });
+    await check("our server refuses what Triton refuses", async () => {
+      const post = async ({ host, port }, body) =>
+        (await fetch(`http://${host}:${port}/v2/models/digits/infer`, { method: "POST", body })).status;
+      const input = { name: "x", shape: [1, 1, 28, 28], datatype: "FP32", data: [...image.data] };
+      for (const body of [
+        '{"inputs":[',
+        JSON.stringify({ inputs: [{ ...input, name: "y" }] }),
+        JSON.stringify({ inputs: [{ ...input, data: [1] }] }),
+        JSON.stringify({ inputs: [input], outputs: [{ name: "nope" }] }),
+      ]) {
+        const [own, its] = [await post(ours, body), await post(triton, body)];
+        if (own !== 400 || its < 400) throw new Error(`${body.slice(0, 60)}: ours ${own}, Triton ${its}`);
+      }
+    });
+  }
+  server.kill("SIGTERM");
+  const timer = setTimeout(() => server.kill("SIGKILL"), 15_000);
+  await gone;
+  clearTimeout(timer);
+}
+await session.close();
+await ours.close();
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exit(failed > 0 ? 1 : 0);
