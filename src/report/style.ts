@@ -16,7 +16,7 @@ h3{font-size:16px;margin:22px 0 4px}
 .kind{display:inline-block;font-size:13px;font-weight:600;padding:2px 10px;border-radius:999px;border:1px solid currentColor}
 .winner,.keep,.no-difference,.pass{color:var(--good)}.none-meets,.fail,.invalid{color:var(--bad)}.cannot-tell,.tainted{color:var(--open)}.not-asked{color:var(--soft)}
 .next{font-weight:600}
-ul{padding-left:20px;margin:6px 0}li{margin:3px 0}
+p,li,h1,h2,h3,summary{overflow-wrap:anywhere}ul{padding-left:20px;margin:6px 0}li{margin:3px 0}
 .scroll{overflow-x:auto;margin:10px 0}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);font-size:13.5px;padding-bottom:4px}

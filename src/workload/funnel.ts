@@ -158,8 +158,9 @@ export function candidatesOf(
       }
     }
   }
-  const unique = new Map([baseline, ...sources, ...rest].map((candidate) => [candidate.id, candidate]));
-  return { baseline, candidates: [...unique.values()], enumerated, excluded };
+  const seen = new Set<string>();
+  const candidates = [baseline, ...sources, ...rest].filter(({ id }) => !seen.has(id) && seen.add(id));
+  return { baseline, candidates, enumerated, excluded };
 }
 
 /** Whether a candidate runs at its family's default settings. */

@@ -31,11 +31,13 @@ interface SchemaNode {
   items?: SchemaNode;
   anyOf?: SchemaNode[];
   additionalProperties?: SchemaNode | boolean;
+  $ref?: string;
+  $defs?: Record<string, SchemaNode>;
 }
 
 /** Names that the schema knows at a path. */
 function namesAt(root: SchemaNode, path: Path): string[] {
-  let nodes = [root];
+  let nodes = [root.$defs?.[root.$ref?.split("/").at(-1) ?? ""] ?? root];
   for (const part of path) {
     nodes = nodes
       .flatMap((node) => [node, ...(node.anyOf ?? [])])
@@ -188,13 +190,15 @@ export function parseWorkload(text: string): Parsed {
       expected: "",
     };
   });
+  for (const warning of document.warnings) {
+    const { line, col } = counter.linePos(warning.pos[0]);
+    faults.push({ line, column: col, path: "", message: "tags are not read", found: text.slice(...warning.pos), expected: "plain values" });
+  }
   visit(document, {
     Node(_, node) {
       const { line, col } = counter.linePos(node.range?.[0] ?? 0);
       const place = { line, column: col, path: "", found: "", expected: "plain values" };
       if (isAlias(node)) faults.push({ ...place, message: "aliases are not read", found: `*${node.source}` });
-      else if (node.tag && !node.tag.startsWith("tag:yaml.org,2002:"))
-        faults.push({ ...place, message: "tags are not read", found: node.tag });
     },
   });
   if (faults.length > 0) return { workload: null, faults, notUsed: [] };

@@ -1,0 +1,194 @@
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { zipSync } from "fflate";
+import { describe, expect, it } from "vitest";
+import type { ModelHeader } from "../artifact/index.ts";
+import type { Tensor, TensorSpec } from "../tensor/index.ts";
+import { parseWorkload } from "../workload/index.ts";
+import { draftWorkload, loadDataset } from "./index.ts";
+import { parseCsv, parseJsonLines } from "./lines.ts";
+import { parseNpy, parseNpz } from "./numpy.ts";
+
+/** An .npy file by hand: NEP 1, version 1. */
+function npy(descr: string, shape: string, body: Uint8Array, fortran = "False"): Uint8Array {
+  const header = `{'descr': '${descr}', 'fortran_order': ${fortran}, 'shape': (${shape}), }`.padEnd(117) + "\n";
+  return Buffer.concat([Buffer.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, 118, 0]), Buffer.from(header), body]);
+}
+const bytesOf = (data: ArrayBufferView): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+describe("numpy files", () => {
+  it("give numbers in row-major order, also from Fortran order", () => {
+    const c = parseNpy(npy("<f4", "2, 3", bytesOf(Float32Array.of(1, 2, 3, 4, 5, 6))), "a").column;
+    const f = parseNpy(npy("<f4", "2, 3", bytesOf(Float32Array.of(1, 4, 2, 5, 3, 6)), "True"), "a").column;
+    expect(c).toMatchObject({ kind: "numbers", shape: [3] });
+    expect([...(c.data as Float32Array)]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect([...(f.data as Float32Array)]).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+  it("give texts", () => {
+    const text = Uint32Array.from([97, 98, 0, 233, 0, 0]);
+    expect(parseNpy(npy("<U3", "2,", bytesOf(text)), "a").column).toEqual({ kind: "texts", data: ["ab", "é"] });
+  });
+  it.each([
+    ["no npy", Buffer.from("hello world, hello"), /no \.npy/],
+    ["big-endian", npy(">f4", "1,", new Uint8Array(4)), /big-endian/],
+    ["objects", npy("|O", "1,", new Uint8Array(8)), /\|O is not read/],
+    ["too short a body", npy("<f8", "4,", new Uint8Array(8)), /8 bytes of data; its shape asks for 32/],
+  ])("that are %s are refused", (_, bytes, message) => expect(() => parseNpy(bytes, "a")).toThrow(message));
+  it("of unequal length in one archive are refused, and a damaged archive too", () => {
+    const zip = zipSync({ "x.npy": npy("<f4", "2,", new Uint8Array(8)), "y.npy": npy("|u1", "3,", new Uint8Array(3)) });
+    expect(() => parseNpz(zip, "a.npz")).toThrow(/array y has 3 items; the others have 2/);
+    expect(() => parseNpz(zip.subarray(0, 40), "a.npz")).toThrow(/damaged/);
+  });
+});
+
+describe("text files", () => {
+  it("read CSV with quotes, CRLF and a byte order mark", () => {
+    const { count, columns } = parseCsv('\uFEFFa,"b ""x""",kind\r\n1,2.5,"one, two"\r\n-3,4e2,plain\r\n', "a.csv");
+    expect(count).toBe(2);
+    expect([...(columns.get("a")!.data as Float64Array)]).toEqual([1, -3]);
+    expect([...(columns.get('b "x"')!.data as Float64Array)]).toEqual([2.5, 400]);
+    expect(columns.get("kind")).toEqual({ kind: "texts", data: ["one, two", "plain"] });
+  });
+  it("name the line of a fault", () => {
+    expect(() => parseCsv("a,b\n1,2\n3\n", "a.csv")).toThrow(/line 3/);
+    expect(() => parseJsonLines('{"a":1}\n{"a":\n', "a.jsonl")).toThrow(/a\.jsonl, line 2/);
+    expect(() => parseJsonLines('{"a":[1,2]}\n{"a":[1]}\n', "a.jsonl")).toThrow(
+      /item 2: field "a" has shape \[1\]; the first item has \[2\]/,
+    );
+  });
+  it("read nested lists of JSON Lines", () => {
+    const { columns } = parseJsonLines('{"a":[[1,2],[3,4]],"y":"cat"}\n\n{"a":[[5,6],[7,8]],"y":"dog"}\n', "a.jsonl");
+    expect(columns.get("a")).toMatchObject({ kind: "numbers", shape: [2, 2] });
+    expect(columns.get("y")).toEqual({ kind: "texts", data: ["cat", "dog"] });
+  });
+});
+
+const folder = mkdtempSync(join(tmpdir(), "assay-data-"));
+const header = (inputs: TensorSpec[], outputs: TensorSpec[]): ModelHeader =>
+  ({
+    digest: "0",
+    bytes: 1,
+    irVersion: 8,
+    opset: 17,
+    opsets: {},
+    inputs,
+    outputs,
+    unsupportedOutputs: [{ name: "zipmap", reason: "it is a sequence, not a tensor" }],
+    externalFiles: [],
+    freeDimensions: [],
+    operators: {},
+    nodes: [],
+  }) as ModelHeader;
+const vector = header([{ name: "x", datatype: "FP32", shape: [-1, 2] }], [{ name: "p", datatype: "FP32", shape: [-1, 3] }]);
+
+const file = (data: string, more: Record<string, string> = {}): string => `apiVersion: assay/v1
+name: t
+class: online
+models: [{ id: m, path: m.onnx }]
+data:
+  path: ${data}
+  inputs: ${more["inputs"] ?? "{ x: { field: [a, b], scale: 0.5, offset: 1 } }"}
+  labels: ${more["labels"] ?? "y"}
+  score: ${more["score"] ?? "{ output: p, decode: argmax }"}
+  task: ${more["task"] ?? "classification"}
+  split: ${more["split"] ?? "{ calibration: 1, tuning: 1, holdout: 2 }"}
+traffic: {}
+targets: { latencyMs: { p99: 10 } }
+`;
+writeFileSync(join(folder, "d.csv"), "a,b,y,part,name\n1,2,0,holdout,cat\n3,4,1,tuning,dog\n5,6,2,calibration,eel\n7,8,0,holdout,cat\n");
+const load = (text: string, model = vector, allowOutside = false) => {
+  const { workload, faults } = parseWorkload(text);
+  expect(faults).toEqual([]);
+  return loadDataset(workload!, folder, [{ id: "m", header: model }], { allowOutside });
+};
+const answer = (name: string, datatype: Tensor["datatype"], data: Tensor["data"]): Map<string, Tensor> =>
+  new Map([[name, { datatype, shape: [1, data.length], data }]]);
+
+describe("a data set", () => {
+  it("gives inputs prepared, stacked, and split in file order", async () => {
+    const dataset = await load(file("d.csv"));
+    expect(dataset.splits).toEqual({ calibration: [0], tuning: [1], holdout: [2, 3] });
+    expect(dataset.stack("m", [0, 3]).get("x")).toEqual({ datatype: "FP32", shape: [2, 2], data: Float32Array.of(1.5, 2, 4.5, 5) });
+  });
+  it("takes parts from a field, and columns by a pattern", async () => {
+    writeFileSync(join(folder, "w.csv"), "f1,f2,y,part\n1,2,0,holdout\n3,4,1,tuning\n");
+    const dataset = await load(file("w.csv", { inputs: '{ x: { field: "f*" } }', split: "{ field: part }" }));
+    expect(dataset.splits).toEqual({ calibration: [], tuning: [1], holdout: [0] });
+  });
+  it("scores logits, probabilities, labels and errors", async () => {
+    const logits = await load(file("d.csv"));
+    expect(logits.score("m", 2, answer("p", "FP32", Float32Array.of(-1, 0, 3)))).toEqual({ value: 1, prediction: 2 });
+    expect(logits.score("m", 3, answer("p", "FP32", Float32Array.of(-1, 0, 3)))).toEqual({ value: 0, prediction: 2 });
+    const named = await load(file("d.csv", { labels: "name" }));
+    expect(named.score("m", 1, answer("p", "FP32", Float32Array.of(0, 9, 0)))).toEqual({ value: 1, prediction: "dog" });
+    const label = await load(file("d.csv", { score: "{ output: p, decode: label }" }));
+    expect(label.score("m", 2, answer("p", "INT64", BigInt64Array.of(2n)))).toEqual({ value: 1, prediction: 2 });
+    const sigmoid = await load(file("d.csv", { score: "{ output: p, decode: sigmoid, threshold: 0.7 }" }));
+    expect(sigmoid.score("m", 1, answer("p", "FP32", Float32Array.of(0.69)))).toEqual({ value: 0, prediction: 0 });
+    const regression = await load(file("d.csv", { task: "regression", score: "{ output: p, decode: identity }" }));
+    expect(regression.score("m", 2, answer("p", "FP32", Float32Array.of(5)))).toEqual({ value: 9, prediction: 5 });
+    expect(regression.metric).toEqual({ name: "mse", betterIs: "lower", binary: false });
+  });
+  it("calls an answer that is missing, not finite or of another size a fault", async () => {
+    const dataset = await load(file("d.csv"));
+    expect(dataset.score("m", 2, new Map()).fault).toMatch(/missing/);
+    expect(dataset.score("m", 2, answer("p", "FP32", Float32Array.of(1, Number.NaN, 3))).fault).toMatch(/NaN/);
+    const two = new Map<string, Tensor>([["p", { datatype: "FP32", shape: [2, 1], data: Float32Array.of(1, 2) }]]);
+    expect(dataset.score("m", 2, two).fault).toMatch(/2 items/);
+  });
+  it.each<[string, string, RegExp, ModelHeader?]>([
+    [
+      "a split larger than the data",
+      file("d.csv", { split: "{ calibration: 2, tuning: 2, holdout: 2 }" }),
+      /2 \+ 2 \+ 2 = 6 items; the data have 4/,
+    ],
+    ["labels that are absent", file("d.csv", { labels: "z" }), /no field "z"; they have a, b, y/],
+    [
+      "an input that no model has",
+      file("d.csv", { inputs: "{ x: { field: [a, b] }, q: { field: a } }" }),
+      /data\.inputs\.q: no model has this input; the models have x/,
+    ],
+    ["an input that is not made", file("d.csv", { inputs: "{}" }), /needs input "x"/],
+    ["another shape", file("d.csv", { inputs: "{ x: { field: a } }" }), /has shape \[\]; input "x" expects \[2\]/],
+    ["another type", file("d.csv", { inputs: "{ x: { field: [a, b], as: int64 } }" }), /gives INT64; the model expects FP32/],
+    ["texts for numbers", file("d.csv", { inputs: "{ x: { field: [a, name] } }" }), /field "name" holds texts \(item 1 is "cat"\)/],
+    ["an output that the model lacks", file("d.csv", { score: "{ output: q, decode: argmax }" }), /no output "q"; it has p/],
+    [
+      "an output that is no tensor",
+      file("d.csv", { score: "{ output: zipmap, decode: argmax }" }),
+      /no tensor output "zipmap" \(it is a sequence/,
+    ],
+    ["labels that are no classes", file("d.csv", { labels: "h" }), /item 1 is 0\.5; a class is a whole number/],
+    ["the same item in two parts", file("twice.csv"), /items 1 \(calibration\) and 4 \(holdout\) are the same/],
+    ["an ending nobody knows", file("d.parquet"), /\.parquet is not known|cannot be read/],
+    ["a path that leaves the folder", file("../outside.csv"), /leaves the folder/],
+    ["a link that leaves the folder", file("link.csv"), /leaves the folder/],
+    ["an unknown part", file("d.csv", { split: "{ field: name }" }), /item 1 is "cat"; expected calibration, tuning or holdout/],
+  ])("with %s is refused, naming the place", async (_, text, message) => {
+    mkdirSync(join(folder, "..", "assay-outside"), { recursive: true });
+    writeFileSync(join(folder, "..", "assay-outside", "o.csv"), "a\n1\n");
+    try {
+      symlinkSync(join(folder, "..", "assay-outside", "o.csv"), join(folder, "link.csv"));
+    } catch {
+      // It is there already.
+    }
+    writeFileSync(join(folder, "twice.csv"), "a,b,y\n1,2,0\n3,4,1\n5,6,2\n1,2,0\n");
+    const own = text.includes("labels: h") ? text.replace("d.csv", "halves.csv") : text;
+    writeFileSync(join(folder, "halves.csv"), "a,b,h\n1,2,0.5\n3,4,1\n5,6,2\n7,8,0\n");
+    writeFileSync(join(folder, "d.parquet"), "PAR1");
+    await expect(load(own)).rejects.toThrow(message);
+  });
+  it("is drafted from the model and the data into a file that is right", () => {
+    const text = draftWorkload([{ id: "m", path: join(folder, "m.onnx"), header: vector }], join(folder, "d.csv"), {
+      folder,
+      cores: 2,
+      name: "t",
+      schema: "s.json",
+    });
+    const { workload, faults } = parseWorkload(text);
+    expect(faults).toEqual([]);
+    expect(workload!.data).toMatchObject({ path: "d.csv", task: "classification", score: { output: "p", decode: "argmax" } });
+    expect(workload!.hardware.threads).toBe(1);
+  });
+});
