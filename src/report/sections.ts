@@ -29,8 +29,10 @@ const section = (id: string, title: string, ...body: string[]): string =>
   body.every((part) => part === "")
     ? ""
     : `<section aria-labelledby="${id}"><h2 id="${id}">${escape(title)}</h2>${body.join("\n")}</section>`;
-const frame = (svg: string): string =>
-  svg === "" ? "" : `<div class="frame" tabindex="0" role="region" aria-label="picture">${svg}</div>`;
+const frame = (svg: string): string => {
+  const title = /<title[^>]*>([^<]*)<\/title>/.exec(svg)?.[1];
+  return title === undefined ? "" : `<div class="frame" tabindex="0" role="region" aria-label="Picture: ${title}">${svg}</div>`;
+};
 const paragraph = (text: string): string => `<p class="note">${escape(text)}</p>`;
 const list = (items: readonly string[]): string =>
   items.length === 0 ? "" : `<ul>${items.map((item) => `<li>${escape(item)}</li>`).join("")}</ul>`;
@@ -204,10 +206,9 @@ function accuracySection({ candidates }: Verdict): string {
 
 function costSection({ candidates }: Verdict): string {
   const front = frontFigure(candidates);
-  const rows = candidates.map(({ name, cost, costUnknown, against, cpuMsPerRequest, peakMemoryBytes, confirmed, notes }) => [
+  const rows = candidates.map(({ name, cost, against, cpuMsPerRequest, peakMemoryBytes, confirmed, notes }) => [
     plain(name),
     number(cost ? interval(cost.perMillionGoodUsd, usd) : "unknown"),
-    plain(cost ? cost.basis : (costUnknown ?? "")),
     number(interval(cpuMsPerRequest, milliseconds)),
     number(bytes(peakMemoryBytes)),
     number(against ? interval(against.latency, (value) => figure(value)) : ""),
@@ -223,8 +224,11 @@ function costSection({ candidates }: Verdict): string {
     frame(front?.svg ?? ""),
     table(
       "Cost, CPU, memory, and ratios to the baseline in paired blocks",
-      ["candidate", "$ per million good", "basis", "CPU per request", "peak memory", "× median latency", "× CPU time", "notes"],
+      ["candidate", "$ per million good", "CPU per request", "peak memory", "× median latency", "× CPU time", "notes"],
       rows,
+    ),
+    list(
+      candidates.map(({ name, cost, costUnknown }) => `${name}: ${cost ? cost.basis : `cost unknown, ${costUnknown ?? "not measured"}`}`),
     ),
   );
 }
@@ -332,7 +336,7 @@ function buildsSection({ builds }: Verdict): string {
     "builds-h",
     "Builds",
     frame(timelineFigure(builds)),
-    `<details><summary>${rows.length} builds</summary>${table("Builds", ["model and route", "outcome", "time", "size", "phases", "artifact or failure"], rows)}</details>`,
+    `<details><summary>${rows.length} builds</summary>${table("Artifacts", ["model and route", "outcome", "time", "size", "phases", "artifact or failure"], rows)}</details>`,
   );
 }
 

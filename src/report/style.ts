@@ -6,7 +6,7 @@ export const style = `
 --s0:#62b8f0;--s1:#ff9d5c;--s2:#3fd0a8;--s3:#ef8fd0;--s4:#d5d55a;--s5:#b0b0ff;--g0:#6b7a89;--g1:#3d8fc2;--g2:#c28a20;--g3:#1f9a75}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{max-width:880px;margin:0 auto;padding:28px 20px 60px}
+main{max-width:960px;margin:0 auto;padding:28px 20px 60px}
 a{color:var(--s0)}a:focus-visible,summary:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--s0);outline-offset:2px}
 .skip{position:absolute;left:-999px}.skip:focus{left:8px;top:8px;background:var(--paper);padding:6px 10px;z-index:1}
 header p.what{margin:0;color:var(--soft);font-size:14px}
@@ -21,7 +21,7 @@ p,li,h1,h2,h3,summary{overflow-wrap:anywhere}ul{padding-left:20px;margin:6px 0}l
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);font-size:13.5px;padding-bottom:4px}
 th,td{text-align:left;vertical-align:top;padding:6px 12px 6px 0;border-bottom:1px solid var(--line)}
-thead th{font-weight:600;color:var(--soft);font-size:13px;white-space:nowrap}tbody th{font-weight:600;min-width:150px}
+thead th{font-weight:600;color:var(--soft);font-size:13px;vertical-align:bottom}tbody td:not(.n){min-width:150px}tbody th{font-weight:600;min-width:150px}
 td.n,th.n{white-space:nowrap}
 .proposed th::before{content:"▸ "}
 .soft,.note{color:var(--soft);font-size:14px}
