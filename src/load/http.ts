@@ -37,7 +37,7 @@ function field(head: string, lower: string, name: string): string | null {
   return head.slice(from, end < 0 ? undefined : end).trim();
 }
 
-function parseHead(text: string): Head {
+function readHead(text: string): Head {
   const match = /^HTTP\/1\.([01]) (\d{3})/.exec(text);
   if (!match) throw new HttpFault("no HTTP answer");
   const lower = text.toLowerCase();
@@ -53,6 +53,19 @@ function parseHead(text: string): Head {
     timing: field(text, lower, "server-timing") ?? "",
     keepAlive: match[1] === "1" ? !connection.includes("close") : connection.includes("keep-alive"),
   };
+}
+
+/** Servers repeat their heads: one that was read before is known by its text. */
+const known = new Map<string, Head>();
+const mostKnown = 64;
+
+function parseHead(text: string): Head {
+  let head = known.get(text);
+  if (!head) {
+    head = readHead(text);
+    if (known.size < mostKnown) known.set(text, head);
+  }
+  return head;
 }
 
 export interface AnswerReader {

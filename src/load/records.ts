@@ -65,6 +65,9 @@ export function createTable(length: number): RecordTable {
   return { ...made, length } as RecordTable;
 }
 
+/** The memory under a table, to hand it to another thread. */
+export const buffersOf = (table: RecordTable): ArrayBuffer[] => names.map((name) => table[name].buffer as ArrayBuffer);
+
 /** The first rows of a table, without a copy. */
 export function headOf(table: RecordTable, length: number): RecordTable {
   const cut = Object.fromEntries(names.map((name) => [name, table[name].subarray(0, length)]));

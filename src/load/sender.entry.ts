@@ -9,7 +9,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { createAnswerReader, HttpFault, parseTiming, type AnswerReader, type HttpAnswer } from "./http.ts";
 import { createJudge } from "./oip.ts";
 import type { LoadPlan } from "./plan.ts";
-import { createTable, headOf, outcomeNumber, type OutcomeClass, type RecordTable } from "./records.ts";
+import { buffersOf, createTable, headOf, outcomeNumber, type OutcomeClass, type RecordTable } from "./records.ts";
 import type { FromSender, KeptBody } from "./run.ts";
 import { arrivalTimes, itemOrder } from "./schedule.ts";
 
@@ -94,13 +94,14 @@ function rowFor(due: number, item: number): Pending {
   return { block, row, item, due };
 }
 
-function send(message: FromSender): void {
-  port.postMessage(message);
+function send(message: FromSender, transfer: readonly ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer);
 }
 
 function flush(done: Block): void {
   if (done.open === 0 && (done.closed || finishedScheduling) && done.used > 0) {
-    send({ block: headOf(done.table, done.used) });
+    // Handed over, not copied: a copy of this size would hold up the loop.
+    send({ block: headOf(done.table, done.used) }, buffersOf(done.table));
     done.used = 0;
     if (block === done) block = null;
   }
