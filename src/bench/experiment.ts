@@ -155,7 +155,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
         windows: result.windows,
       };
     } finally {
-      await screen.close().catch(() => {});
+      await screen.close();
     }
   }
 

@@ -2,10 +2,9 @@
  * Screening in process: one worker keeps the sessions of every arm open and measures the arm it is
  * asked for, so that a visit is short and two arms see the same host.
  */
-import { AssayError } from "../base/index.ts";
 import type { SessionSettings } from "../workload/index.ts";
 import type { WorkerEvent } from "./protocol.ts";
-import { startJob, type JobOptions, type WorkerSpec } from "./supervisor.ts";
+import { startJob, type Job, type JobOptions, type WorkerSpec } from "./supervisor.ts";
 
 export interface ScreenArm {
   id: string;
@@ -33,37 +32,33 @@ export function openScreen(spec: WorkerSpec, screenJob: unknown, options: JobOpt
     pending.get(event.n)?.({ value: event.value, ...(event.reason !== undefined && { reason: event.reason }) });
     pending.delete(event.n);
   };
-  const begin = () => startJob(spec, screenJob, { ...options, onEvent: hear });
-  let job = begin();
-  const watch = (): void => {
-    const own = job;
+  let job: Job | null = null;
+  const running = (): Job => {
+    if (job) return job;
+    const own = startJob(spec, screenJob, { ...options, onEvent: hear });
+    job = own;
     void own.outcome.then((outcome) => {
-      if (own !== job) return;
+      if (job === own) job = null;
       const reason = outcome.kind === "failed" ? outcome.message : `the worker ended (${outcome.kind})`;
       for (const resolve of pending.values()) resolve({ value: null, reason });
       pending.clear();
-      if (outcome.kind === "failed") {
-        job = begin();
-        watch();
-      }
     });
+    return own;
   };
-  watch();
   return {
     async visit(arm, windowMs, cutOffMsPerItem) {
       options.signal?.throwIfAborted();
       const visit = ++visits;
       const result = await new Promise<{ value: number | null; reason?: string }>((resolve) => {
         pending.set(visit, resolve);
-        job.send({ type: "visit", visit, arm, windowMs, cutOffMsPerItem });
+        running().send({ type: "visit", visit, arm, windowMs, cutOffMsPerItem });
       });
       options.signal?.throwIfAborted();
       return result;
     },
     async close() {
-      job.send({ type: "close" });
-      const outcome = await job.outcome;
-      if (outcome.kind === "failed") throw new AssayError("BUILD_FAILED", `the screening worker ended: ${outcome.message}`);
+      job?.send({ type: "close" });
+      await job?.outcome;
     },
   };
 }
