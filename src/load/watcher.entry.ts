@@ -1,10 +1,10 @@
-/** The second witness of host stalls: a thread that sleeps two milliseconds at a time and notes when it is woken late. */
+/** The second witness of host stalls: a thread that sleeps five milliseconds at a time and notes when it is woken late. */
 import { parentPort } from "node:worker_threads";
 
 /** Lateness that counts, milliseconds. A sleeper is woken late by a busy machine too, so it must be more than the sender's own. */
 const lateMs = 2;
 /** Often enough to see such stalls, seldom enough not to disturb the sender. */
-const sleepMs = 2;
+const sleepMs = 5;
 const bell = new Int32Array(new SharedArrayBuffer(4));
 const gaps: [number, number][] = [];
 let last = performance.timeOrigin + performance.now();
