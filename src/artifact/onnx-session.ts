@@ -20,10 +20,35 @@ function sessionOptions(settings: SessionSettings): InferenceSession.SessionOpti
   };
 }
 
+type Tensors = ReadonlyMap<string, Tensor>;
+
 export interface OnnxSession {
-  /** Answers by output name. Throws what the runtime throws. */
-  run: (inputs: ReadonlyMap<string, Tensor>) => Promise<ReadonlyMap<string, Tensor>>;
+  /** Answers by output name; blocks for the length of one run. Throws what the runtime throws. */
+  runNow: (inputs: Tensors) => Tensors;
+  /** The same, after what has arrived was handled. */
+  run: (inputs: Tensors) => Promise<Tensors>;
   close: () => Promise<void>;
+}
+
+/**
+ * The native session under onnxruntime-node 1.30.0 (`dist/binding.js`). Its public `run` puts each run
+ * in a turn of the event loop of its own, which costs a small model as much as the run itself
+ * (`bench/results/model-server.md`). The version is pinned exactly.
+ */
+interface NativeSession {
+  loadModel(path: string, options: InferenceSession.SessionOptions): void;
+  loadModel(buffer: ArrayBuffer, offset: number, length: number, options: InferenceSession.SessionOptions): void;
+  readonly outputMetadata: readonly { name: string }[];
+  run(
+    feeds: Record<string, OrtTensor>,
+    fetches: Record<string, null>,
+    options: object,
+  ): Record<string, Pick<OrtTensor, "type" | "dims" | "data">>;
+  dispose(): void;
+}
+interface Binding {
+  binding: { InferenceSession: new () => NativeSession };
+  initOrt: () => void;
 }
 
 const require = createRequire(import.meta.url);
@@ -43,30 +68,44 @@ export async function openOnnxSession(
   outputs: readonly string[] | null,
 ): Promise<OnnxSession> {
   const ort = load();
-  let session: InferenceSession;
+  const { binding, initOrt } = require("onnxruntime-node/dist/binding.js") as Binding;
+  let session: NativeSession;
   try {
-    session = await (typeof model === "string"
-      ? ort.InferenceSession.create(model, sessionOptions(settings))
-      : ort.InferenceSession.create(model, sessionOptions(settings)));
+    initOrt();
+    session = new binding.InferenceSession();
+    if (typeof model === "string") session.loadModel(model, sessionOptions(settings));
+    else session.loadModel(model.buffer as ArrayBuffer, model.byteOffset, model.byteLength, sessionOptions(settings));
   } catch (cause) {
     const what = typeof model === "string" ? model : "the model";
     throw new AssayError("MODEL_UNSUPPORTED", `${what}: ONNX Runtime does not load it: ${(cause as Error).message}`, { cause });
   }
-  const wanted = outputs ?? session.outputNames;
+  const wanted = outputs ?? session.outputMetadata.map(({ name }) => name);
+  const fetches = Object.fromEntries(wanted.map((name) => [name, null]));
+  const runNow = (inputs: Tensors): Tensors => {
+    const feeds: Record<string, OrtTensor> = {};
+    for (const [name, { datatype, data, shape }] of inputs) {
+      feeds[name] = new ort.Tensor(ortNameOf(datatype) as "float32", data as Float32Array, shape as number[]);
+    }
+    const results = session.run(feeds, fetches, {});
+    const found = new Map<string, Tensor>();
+    for (const name of wanted) {
+      const { type, dims, data } = results[name]!;
+      found.set(name, { datatype: dataTypeOfOrt(type) as DataType, shape: dims, data: data as Tensor["data"] });
+    }
+    return found;
+  };
   return {
-    async run(inputs) {
-      const feeds: Record<string, OrtTensor> = {};
-      for (const [name, { datatype, data, shape }] of inputs) {
-        feeds[name] = new ort.Tensor(ortNameOf(datatype) as "float32", data as Float32Array, shape as number[]);
-      }
-      const results = await session.run(feeds, wanted);
-      const found = new Map<string, Tensor>();
-      for (const name of wanted) {
-        const { type, dims, data } = results[name]!;
-        found.set(name, { datatype: dataTypeOfOrt(type) as DataType, shape: dims, data: data as Tensor["data"] });
-      }
-      return found;
-    },
-    close: () => session.release(),
+    runNow,
+    run: (inputs) =>
+      new Promise((resolve, reject) => {
+        setImmediate(() => {
+          try {
+            resolve(runNow(inputs));
+          } catch (fault) {
+            reject(fault as Error);
+          }
+        });
+      }),
+    close: async () => session.dispose(),
   };
 }

@@ -15,21 +15,24 @@ export interface Answer {
 }
 
 export interface BatcherOptions {
-  run: (inputs: Tensors) => Promise<Tensors>;
+  /** Blocks for the length of one run. */
+  run: (inputs: Tensors) => Tensors;
   /** Most requests joined in one run. */
   batchSize: number;
   batchDelayMs: number;
   queueLimit: number;
   /** Monotonic milliseconds. */
   now: () => number;
+  /** Calls back after what has arrived was read: setImmediate. */
+  later: (work: () => void) => void;
 }
 
 export interface Batcher {
-  /** Resolves with the answer; null at once when the queue is full. */
-  submit(inputs: Tensors, items: number): Promise<Answer> | null;
+  /** Calls back with the answer or the fault; false at once when the queue is full. */
+  submit(inputs: Tensors, items: number, done: (answer: Answer | null, fault: unknown) => void): boolean;
   /** Requests waiting. */
   waiting: () => number;
-  /** Resolves when nothing waits or runs. */
+  /** Resolves when nothing waits. */
   idle(): Promise<void>;
 }
 
@@ -38,23 +41,21 @@ interface Waiting {
   items: number;
   shape: string;
   since: number;
-  resolve: (answer: Answer) => void;
-  reject: (fault: unknown) => void;
+  done: (answer: Answer | null, fault: unknown) => void;
 }
 
 const innerShape = (inputs: Tensors): string => [...inputs].map(([name, { shape }]) => `${name}:${shape.slice(1).join("x")}`).join(";");
 
-export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now }: BatcherOptions): Batcher {
+export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, later }: BatcherOptions): Batcher {
   const queue: Waiting[] = [];
-  let running = false;
+  let scheduled = false;
   let timer: NodeJS.Timeout | null = null;
   const idlers: (() => void)[] = [];
 
   /** The first waiting request and those that can join it, taken out of the queue. */
   const takeGroup = (): Waiting[] => {
-    const first = queue[0]!;
-    if (batchSize === 1) return queue.splice(0, 1);
-    const group: Waiting[] = [];
+    const first = queue.shift()!;
+    const group = [first];
     for (let at = 0; at < queue.length && group.length < batchSize;) {
       if (queue[at]!.shape === first.shape) group.push(...queue.splice(at, 1));
       else at++;
@@ -62,62 +63,62 @@ export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now }:
     return group;
   };
 
-  const serve = async (group: readonly Waiting[]): Promise<void> => {
+  const serve = (group: readonly Waiting[]): void => {
     const started = now();
+    let outputs: Tensors;
     try {
-      const names = [...group[0]!.inputs.keys()];
+      const [first] = group as [Waiting];
       const joined =
         group.length === 1
-          ? group[0]!.inputs
-          : new Map(names.map((name) => [name, concatBatch(group.map(({ inputs }) => inputs.get(name)!))]));
-      const outputs = await run(joined);
-      const computeMs = now() - started;
-      const batchItems = group.reduce((sum, { items }) => sum + items, 0);
-      let from = 0;
-      for (const { items, since, resolve } of group) {
-        const own =
-          group.length === 1 ? outputs : new Map([...outputs].map(([name, tensor]) => [name, sliceBatch(tensor, from, from + items)]));
-        from += items;
-        resolve({ outputs: own, queueMs: started - since, computeMs, batchItems });
-      }
+          ? first.inputs
+          : new Map([...first.inputs.keys()].map((name) => [name, concatBatch(group.map(({ inputs }) => inputs.get(name)!))]));
+      outputs = run(joined);
     } catch (fault) {
-      for (const { reject } of group) reject(fault);
+      for (const { done } of group) done(null, fault);
+      return;
+    }
+    const computeMs = now() - started;
+    const batchItems = group.reduce((sum, { items }) => sum + items, 0);
+    let from = 0;
+    for (const { items, since, done } of group) {
+      const own =
+        group.length === 1 ? outputs : new Map([...outputs].map(([name, tensor]) => [name, sliceBatch(tensor, from, from + items)]));
+      from += items;
+      done({ outputs: own, queueMs: started - since, computeMs, batchItems }, null);
     }
   };
 
-  const next = (): void => {
-    if (running) return;
-    if (queue.length === 0) {
-      for (const done of idlers.splice(0)) done();
-      return;
+  /** Serves all that may go now. What arrives meanwhile is read before the next call. */
+  const drain = (): void => {
+    scheduled = false;
+    while (queue.length > 0) {
+      const age = now() - queue[0]!.since;
+      if (batchDelayMs > age && queue.length < batchSize) {
+        timer ??= setTimeout(() => {
+          timer = null;
+          drain();
+        }, batchDelayMs - age);
+        return;
+      }
+      serve(takeGroup());
     }
-    const age = now() - queue[0]!.since;
-    if (batchSize > 1 && batchDelayMs > age && queue.length < batchSize) {
-      timer ??= setTimeout(() => {
-        timer = null;
-        next();
-      }, batchDelayMs - age);
-      return;
-    }
-    running = true;
-    void serve(takeGroup()).then(() => {
-      running = false;
-      next();
-    });
+    for (const resolve of idlers.splice(0)) resolve();
   };
 
   return {
-    submit(inputs, items) {
-      if (queue.length >= queueLimit) return null;
-      return new Promise<Answer>((resolve, reject) => {
-        queue.push({ inputs, items, shape: batchSize === 1 ? "" : innerShape(inputs), since: now(), resolve, reject });
-        next();
-      });
+    submit(inputs, items, done) {
+      if (queue.length >= queueLimit) return false;
+      queue.push({ inputs, items, shape: batchSize === 1 ? "" : innerShape(inputs), since: now(), done });
+      if (!scheduled) {
+        scheduled = true;
+        later(drain);
+      }
+      return true;
     },
     waiting: () => queue.length,
     idle: () =>
       new Promise((resolve) => {
-        if (!running && queue.length === 0) resolve();
+        if (queue.length === 0) resolve();
         else idlers.push(resolve);
       }),
   };

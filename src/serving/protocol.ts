@@ -90,8 +90,11 @@ function dataOfJson(name: string, datatype: DataType, count: number, data: unkno
   const typed = dataOfBytes(datatype, new Uint8Array(count * elementBytes(datatype))) as Float64Array;
   for (let at = 0; at < count; at++) {
     const value = flat[at];
-    if (typeof value === "number") typed[at] = value;
-    else if (typeof value === "boolean" && datatype === "BOOL") typed[at] = Number(value);
+    if (typeof value === "number") {
+      typed[at] = value;
+      // A whole-number type that does not give it back: a fraction, or out of range.
+      if (typed[at] !== value && datatype !== "FP32" && datatype !== "FP64") throw wrong(at, `a whole number within ${datatype}`);
+    } else if (typeof value === "boolean" && datatype === "BOOL") typed[at] = Number(value);
     else throw wrong(at, datatype === "BOOL" ? "true or false" : "a number");
   }
   return typed;

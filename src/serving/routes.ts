@@ -18,15 +18,20 @@ const serverName = "assay";
 const mostBodyBytes = 64 * 2 ** 20;
 const json = { "Content-Type": "application/json" };
 
-async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+/** Calls back with the whole body, or with a fault when it is too large; with nothing when the client leaves. */
+function readBody(request: IncomingMessage, done: (body: Uint8Array | ClientFault) => void): void {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of request) {
-    size += (piece as Buffer).byteLength;
-    if (size > mostBodyBytes) throw new ClientFault(`the body is larger than ${mostBodyBytes} bytes`, 413);
-    pieces.push(piece as Buffer);
-  }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  let over = false;
+  request.on("data", (piece: Buffer) => {
+    size += piece.byteLength;
+    if (size <= mostBodyBytes) pieces.push(piece);
+    else if (!over) {
+      over = true;
+      done(new ClientFault(`the body is larger than ${mostBodyBytes} bytes`, 413));
+    }
+  });
+  request.on("end", () => over || done(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)));
 }
 
 function answer(response: ServerResponse, status: number, headers: Record<string, string | number>, body: Uint8Array | string): void {
@@ -47,40 +52,53 @@ export function routes({ model, batcher, metrics, ready, metricsText }: Face): R
     outputs: model.outputs,
   };
 
-  const infer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const started = performance.now();
-    try {
-      const length = request.headers["inference-header-content-length"];
-      const parsed = parseInfer(await readBody(request), length === undefined ? null : Number(length), model);
-      const submitted = ready() ? batcher.submit(parsed.inputs, parsed.items) : null;
-      if (submitted === null) {
-        metrics.failed("QUEUE_FULL");
-        say(response, 503, { error: ready() ? "the queue is full" : "the server is ending" });
-        return;
-      }
-      const { outputs, queueMs, computeMs, batchItems } = await submitted;
-      const { headerBytes, body } = encodeAnswer(model, parsed, outputs);
-      const timing = `queue;dur=${queueMs.toFixed(3)}, compute;dur=${computeMs.toFixed(3)}, batch;desc=${batchItems}`;
-      const headers: Record<string, string | number> = {
-        "Content-Type": headerBytes === null ? "application/json" : "application/octet-stream",
-        "Server-Timing": timing,
-      };
-      if (headerBytes !== null) headers["Inference-Header-Content-Length"] = headerBytes;
-      metrics.succeeded(queueMs, computeMs, performance.now() - started, parsed.items);
-      answer(response, 200, headers, body);
-    } catch (fault) {
-      if (fault instanceof ClientFault) {
-        metrics.failed("CLIENT");
-        if (fault.status === 413) response.setHeader("Connection", "close");
-        say(response, fault.status, { error: fault.message });
-      } else if (!response.headersSent && !response.destroyed) {
-        metrics.failed("BACKEND");
-        say(response, 500, { error: `the model failed: ${fault instanceof Error ? fault.message : String(fault)}` });
-      }
+  const refuse = (response: ServerResponse, fault: unknown): void => {
+    if (response.destroyed || response.headersSent) return;
+    if (fault instanceof ClientFault) {
+      metrics.failed("CLIENT");
+      if (fault.status === 413) response.setHeader("Connection", "close");
+      say(response, fault.status, { error: fault.message });
+    } else {
+      metrics.failed("BACKEND");
+      say(response, 500, { error: `the model failed: ${fault instanceof Error ? fault.message : String(fault)}` });
     }
   };
 
-  const onModel = async (name: string, rest: string, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const infer = (request: IncomingMessage, response: ServerResponse): void => {
+    const length = request.headers["inference-header-content-length"];
+    readBody(request, (body) => {
+      const started = performance.now();
+      try {
+        if (body instanceof ClientFault) throw body;
+        const parsed = parseInfer(body, length === undefined ? null : Number(length), model);
+        const taken =
+          ready() &&
+          batcher.submit(parsed.inputs, parsed.items, (found, fault) => {
+            try {
+              if (!found) throw fault;
+              const { outputs, queueMs, computeMs, batchItems } = found;
+              const encoded = encodeAnswer(model, parsed, outputs);
+              const headers: Record<string, string | number> = {
+                "Content-Type": encoded.headerBytes === null ? "application/json" : "application/octet-stream",
+                "Server-Timing": `queue;dur=${queueMs.toFixed(3)}, compute;dur=${computeMs.toFixed(3)}, batch;desc=${batchItems}`,
+              };
+              if (encoded.headerBytes !== null) headers["Inference-Header-Content-Length"] = encoded.headerBytes;
+              metrics.succeeded(queueMs, computeMs, performance.now() - started, parsed.items);
+              answer(response, 200, headers, encoded.body);
+            } catch (cause) {
+              refuse(response, cause);
+            }
+          });
+        if (taken) return;
+        metrics.failed("QUEUE_FULL");
+        say(response, 503, { error: ready() ? "the queue is full" : "the server is ending" });
+      } catch (fault) {
+        refuse(response, fault);
+      }
+    });
+  };
+
+  const onModel = (name: string, rest: string, request: IncomingMessage, response: ServerResponse): void => {
     if (name !== model.name) return say(response, 404, { error: `model "${name}" is unknown; the server has "${model.name}"` });
     const [, version, tail = ""] = /^(?:\/versions\/([^/]+))?(\/.*)?$/.exec(rest) ?? [];
     if (version !== undefined && version !== "1")
@@ -105,7 +123,7 @@ export function routes({ model, batcher, metrics, ready, metricsText }: Face): R
       } catch {
         // A name that cannot be decoded is an unknown one.
       }
-      void onModel(name, found[2]!, request, response);
+      onModel(name, found[2]!, request, response);
       return;
     }
     if (path === "/v2/health/live") answer(response, 200, json, "");

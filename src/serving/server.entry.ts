@@ -22,7 +22,7 @@ async function serve({ model, session, serving, host, port }: StartMessage["star
     session,
     model.outputs.map(({ name }) => name),
   );
-  const batcher = createBatcher({ run: loaded.run, ...serving, now: () => performance.now() });
+  const batcher = createBatcher({ run: loaded.runNow, ...serving, now: () => performance.now(), later: setImmediate });
   const metrics = createMetrics(model.name, batcher.waiting);
   let ready = true;
   const listener = routes({ model, batcher, metrics, ready: () => ready, metricsText: () => gather() ?? metrics.registry.metrics() });
@@ -45,6 +45,13 @@ async function serve({ model, session, serving, host, port }: StartMessage["star
     if ("giveMetrics" in message) {
       void metrics.registry.getMetricsAsJSON().then((json) => process.send?.({ metrics: json, round: message.giveMetrics }));
     }
+  });
+  server.on("clientError", (fault, socket) => {
+    if (!socket.writable) return void socket.destroy();
+    const body = JSON.stringify({ error: `no sound HTTP request: ${fault.message}` });
+    socket.end(
+      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
   });
   server.on("error", (fault) => {
     tell({ failed: `it cannot listen on ${host}:${port}: ${fault.message}` });
