@@ -44,6 +44,9 @@ interface Waiting {
   done: (answer: Answer | null, fault: unknown) => void;
 }
 
+/** After this long in runs the loop reads again, so that health checks and refusals go out under a backlog. */
+const turnMs = 1;
+
 const innerShape = (inputs: Tensors): string => [...inputs].map(([name, { shape }]) => `${name}:${shape.slice(1).join("x")}`).join(";");
 
 export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, later }: BatcherOptions): Batcher {
@@ -63,26 +66,35 @@ export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, l
     return group;
   };
 
-  const serve = (group: readonly Waiting[]): void => {
+  const answerAlone = (one: Waiting): void => {
     const started = now();
     let outputs: Tensors;
     try {
-      const [first] = group as [Waiting];
-      const joined =
-        group.length === 1
-          ? first.inputs
-          : new Map([...first.inputs.keys()].map((name) => [name, concatBatch(group.map(({ inputs }) => inputs.get(name)!))]));
-      outputs = run(joined);
+      outputs = run(one.inputs);
     } catch (fault) {
-      for (const { done } of group) done(null, fault);
+      one.done(null, fault);
       return;
     }
-    const computeMs = now() - started;
+    one.done({ outputs, queueMs: started - one.since, computeMs: now() - started, batchItems: one.items }, null);
+  };
+
+  const serve = (group: readonly Waiting[]): void => {
+    const [first, ...more] = group as [Waiting, ...Waiting[]];
+    if (more.length === 0) return answerAlone(first);
+    const started = now();
     const batchItems = group.reduce((sum, { items }) => sum + items, 0);
+    let outputs: Tensors | null = null;
+    try {
+      outputs = run(new Map([...first.inputs.keys()].map((name) => [name, concatBatch(group.map(({ inputs }) => inputs.get(name)!))])));
+    } catch {
+      // One of them is at fault: alone, each gets its own answer.
+    }
+    // Outputs without one row an item cannot be divided among the requests.
+    if (!outputs || [...outputs.values()].some(({ shape }) => shape[0] !== batchItems)) return group.forEach(answerAlone);
+    const computeMs = now() - started;
     let from = 0;
     for (const { items, since, done } of group) {
-      const own =
-        group.length === 1 ? outputs : new Map([...outputs].map(([name, tensor]) => [name, sliceBatch(tensor, from, from + items)]));
+      const own = new Map([...outputs].map(([name, tensor]) => [name, sliceBatch(tensor, from, from + items)]));
       from += items;
       done({ outputs: own, queueMs: started - since, computeMs, batchItems }, null);
     }
@@ -91,7 +103,13 @@ export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, l
   /** Serves all that may go now. What arrives meanwhile is read before the next call. */
   const drain = (): void => {
     scheduled = false;
+    const begun = now();
     while (queue.length > 0) {
+      if (now() - begun > turnMs) {
+        scheduled = true;
+        later(drain);
+        return;
+      }
       const age = now() - queue[0]!.since;
       if (batchDelayMs > age && queue.length < batchSize) {
         timer ??= setTimeout(() => {

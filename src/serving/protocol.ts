@@ -60,18 +60,29 @@ function parseHead(text: string): Record<string, unknown> {
   return head;
 }
 
-/** Elements of nested or flat JSON data, written to `out` in row-major order; returns how many there were. */
-function collect(data: readonly unknown[], out: unknown[]): void {
-  for (const value of data) {
-    if (Array.isArray(value)) collect(value, out);
-    else out.push(value);
-  }
+const deepest = 32;
+
+/** Elements of nested JSON data in row-major order; lists of one depth must be of one length. */
+function flatten(name: string, data: readonly unknown[]): unknown[] {
+  const flat: unknown[] = [];
+  const lengths: number[] = [];
+  const walk = (list: readonly unknown[], depth: number): void => {
+    if (depth >= deepest) throw fault(`input "${name}": "data" is nested deeper than ${deepest} lists`);
+    lengths[depth] ??= list.length;
+    if (list.length !== lengths[depth])
+      throw fault(`input "${name}": "data" is ragged: a list of ${list.length} stands beside one of ${lengths[depth]}`);
+    for (const value of list) {
+      if (Array.isArray(value)) walk(value, depth + 1);
+      else flat.push(value);
+    }
+  };
+  walk(data, 0);
+  return flat;
 }
 
 function dataOfJson(name: string, datatype: DataType, count: number, data: unknown): Tensor["data"] {
   if (!Array.isArray(data)) throw fault(`input "${name}" has no "data" list and no "binary_data_size"`);
-  let flat: unknown[] = data;
-  if (Array.isArray(data[0])) collect(data, (flat = []));
+  const flat: unknown[] = Array.isArray(data[0]) ? flatten(name, data) : data;
   if (flat.length !== count) throw fault(`input "${name}" has ${flat.length} elements; its shape asks for ${count}`);
   const wrong = (at: number, expected: string): ClientFault =>
     fault(`input "${name}", element ${at} is ${JSON.stringify(flat[at])}; expected ${expected}`);
@@ -82,8 +93,9 @@ function dataOfJson(name: string, datatype: DataType, count: number, data: unkno
   }
   if (datatype === "FP16") throw fault(`input "${name}" is FP16, which JSON cannot carry; send binary data`);
   if (datatype === "INT64" || datatype === "UINT64") {
-    const at = flat.findIndex((value) => !Number.isInteger(value));
-    if (at >= 0) throw wrong(at, "a whole number");
+    // JSON numbers beyond 2^53 have lost digits already; binary data keep them.
+    const at = flat.findIndex((value) => !Number.isSafeInteger(value) || (datatype === "UINT64" && (value as number) < 0));
+    if (at >= 0) throw wrong(at, `a whole number of ${datatype} below 2^53; send larger ones as binary data`);
     const wide = (flat as number[]).map(BigInt);
     return datatype === "INT64" ? BigInt64Array.from(wide) : BigUint64Array.from(wide);
   }
@@ -100,6 +112,8 @@ function dataOfJson(name: string, datatype: DataType, count: number, data: unkno
   return typed;
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function textsOfBytes(name: string, bytes: Uint8Array, count: number): string[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const texts: string[] = [];
@@ -107,7 +121,11 @@ function textsOfBytes(name: string, bytes: Uint8Array, count: number): string[] 
   while (at < bytes.byteLength) {
     const length = at + 4 <= bytes.byteLength ? view.getUint32(at, true) : Number.POSITIVE_INFINITY;
     if (at + 4 + length > bytes.byteLength) throw fault(`input "${name}": text ${texts.length} is longer than its bytes`);
-    texts.push(new TextDecoder().decode(bytes.subarray(at + 4, at + 4 + length)));
+    try {
+      texts.push(utf8.decode(bytes.subarray(at + 4, at + 4 + length)));
+    } catch {
+      throw fault(`input "${name}": text ${texts.length} is no UTF-8`);
+    }
     at += 4 + length;
   }
   if (texts.length !== count) throw fault(`input "${name}" has ${texts.length} texts; its shape asks for ${count}`);
@@ -188,11 +206,11 @@ export function parseInfer(body: Uint8Array, headerBytes: number | null, model: 
   return { id: id ?? null, inputs, outputs: outputsOf(head, model), items };
 }
 
-/** JSON numbers of a tensor; what JSON has no word for becomes null. */
-function jsonData({ datatype, data }: Tensor): unknown[] {
-  if (datatype === "BOOL") return Array.from(data as Uint8Array, Boolean);
-  if (Array.isArray(data)) return data;
-  return Array.from(data as ArrayLike<number | bigint>, Number);
+/** The elements as JSON text; what JSON has no word for becomes null. Wide whole numbers keep every digit. */
+function jsonData({ datatype, data }: Tensor): string {
+  if (datatype === "BOOL") return JSON.stringify(Array.from(data as Uint8Array, Boolean));
+  if (datatype === "INT64" || datatype === "UINT64") return `[${(data as BigInt64Array).join(",")}]`;
+  return JSON.stringify(Array.isArray(data) ? data : Array.from(data as Float32Array));
 }
 
 export interface Encoded {
@@ -206,16 +224,16 @@ export function encodeAnswer(model: ModelInterface, request: InferRequest, outpu
   const pieces: Uint8Array[] = [];
   const said = request.outputs.map(({ name, binary }) => {
     const tensor = outputs.get(name)!;
-    const { datatype, shape } = tensor;
+    const head = `{"name":${JSON.stringify(name)},"datatype":"${tensor.datatype}","shape":[${tensor.shape.join(",")}],`;
     if (!binary) {
-      if (datatype === "FP16") throw fault(`output "${name}" is FP16, which JSON cannot carry; ask for binary data`);
-      return { name, datatype, shape, data: jsonData(tensor) };
+      if (tensor.datatype === "FP16") throw fault(`output "${name}" is FP16, which JSON cannot carry; ask for binary data`);
+      return `${head}"data":${jsonData(tensor)}}`;
     }
     const bytes = bytesOfData(tensor.data);
     pieces.push(bytes);
-    return { name, datatype, shape, parameters: { binary_data_size: bytes.byteLength } };
+    return `${head}"parameters":{"binary_data_size":${bytes.byteLength}}}`;
   });
-  const answer = { model_name: model.name, model_version: "1", ...(request.id !== null && { id: request.id }), outputs: said };
-  const head = Buffer.from(JSON.stringify(answer));
+  const id = request.id === null ? "" : `"id":${JSON.stringify(request.id)},`;
+  const head = Buffer.from(`{"model_name":${JSON.stringify(model.name)},"model_version":"1",${id}"outputs":[${said.join(",")}]}`);
   return pieces.length === 0 ? { headerBytes: null, body: head } : { headerBytes: head.byteLength, body: Buffer.concat([head, ...pieces]) };
 }

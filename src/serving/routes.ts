@@ -66,6 +66,10 @@ export function routes({ model, batcher, metrics, ready, metricsText }: Face): R
 
   const infer = (request: IncomingMessage, response: ServerResponse): void => {
     const length = request.headers["inference-header-content-length"];
+    if (Number(request.headers["content-length"] ?? 0) > mostBodyBytes) {
+      request.resume();
+      return refuse(response, new ClientFault(`the body is larger than ${mostBodyBytes} bytes`, 413));
+    }
     readBody(request, (body) => {
       const started = performance.now();
       try {

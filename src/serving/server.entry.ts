@@ -128,6 +128,8 @@ function lead(start: StartMessage["start"]): void {
 }
 
 dieWithParent();
+// A parent that was gone before the watch began closes the channel.
+process.on("disconnect", () => process.exit(1));
 process.on("SIGINT", () => {}); // The parent decides; a terminal's Ctrl-C reaches the whole group.
 const begin = (start: StartMessage["start"], gather: () => Promise<string> | null): void => {
   serve(start, gather).catch((fault: unknown) => {

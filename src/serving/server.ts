@@ -3,9 +3,9 @@
  * what it uses can be counted, and what it loads cannot disturb the one who measures.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { availableParallelism } from "node:os";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { AssayError } from "../base/index.ts";
+import { AssayError, redact } from "../base/index.ts";
 import { entryUrl } from "../host/index.ts";
 import type { TensorSpec } from "../tensor/index.ts";
 import type { ServingSettings, SessionSettings } from "../workload/index.ts";
@@ -52,23 +52,25 @@ export type FromServer = { ready: { port: number; pids: number[] } } | { failed:
 const startWithinMs = 60_000;
 const drainWithinMs = 5_000;
 
-let bindable: boolean | null = null;
-function canBind(): boolean {
-  bindable ??= (() => {
-    try {
-      execFileSync("taskset", ["-c", "0", "true"], { stdio: "ignore" });
-      return true;
-    } catch {
-      return false;
-    }
-  })();
-  return bindable;
+/** The cores that this process may use; null where it cannot be told or bound to fewer. */
+function bindableCores(): number[] | null {
+  try {
+    execFileSync("taskset", ["--version"], { stdio: "ignore" });
+    const list = /^Cpus_allowed_list:\s*(.*)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
+    const cores = list.split(",").flatMap((part) => {
+      const [from, to = from] = part.split("-").map(Number) as [number, number?];
+      return Array.from({ length: to! - from + 1 }, (_, i) => from + i);
+    });
+    return cores.length > 0 && cores.every(Number.isInteger) ? cores : null;
+  } catch {
+    return null;
+  }
 }
 
 function command(entry: string, cores: number | undefined): [string, string[]] {
-  const all = availableParallelism();
-  if (cores === undefined || cores >= all || !canBind()) return [process.execPath, [entry]];
-  return ["taskset", ["-c", `${all - cores}-${all - 1}`, process.execPath, entry]];
+  const all = cores === undefined ? null : bindableCores();
+  if (cores === undefined || all === null || cores >= all.length) return [process.execPath, [entry]];
+  return ["taskset", ["-c", all.slice(-cores).join(","), process.execPath, entry]];
 }
 
 /**
@@ -86,7 +88,7 @@ export async function startServer(options: ServerOptions, signal?: AbortSignal):
   child.stderr!.on("data", keep);
   const exited = new Promise<{ code: number | null; signal: string | null; lastLines: string }>((resolve) => {
     child.once("error", (fault) => resolve({ code: null, signal: null, lastLines: fault.message }));
-    child.once("exit", (code, by) => resolve({ code, signal: by, lastLines: lines.trim() }));
+    child.once("exit", (code, by) => resolve({ code, signal: by, lastLines: redact(lines.trim()) }));
   });
   const kill = (): void => void child.kill("SIGKILL");
   signal?.addEventListener("abort", kill, { once: true });
