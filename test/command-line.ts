@@ -56,14 +56,19 @@ export function startAssay(args: readonly string[], options: { cwd: string; cach
 export const assay = (args: readonly string[], options: { cwd: string; cache: string; wrap?: string[] }): Promise<Ended> =>
   startAssay(args, options).ended;
 
-/** Processes of a server or worker of this build, by what their command line holds. */
+/** A server or worker started from this very build: other clones on the machine are not ours. */
+const ours = new RegExp(
+  `^\\S+ ${fileURLToPath(new URL("../dist/", import.meta.url)).replace(/[.+]/g, "\\$&")}(serving|build)/\\S*entry\\.js`,
+);
+
+/** Processes of servers and workers that are left. */
 export function childrenLeft(): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-        return /^\S+ \S*dist\/(serving|build)\/\S*entry\.js/.test(command) ? [`${pid} ${command}`] : [];
+        return ours.test(command) ? [`${pid} ${command}`] : [];
       } catch {
         return [];
       }

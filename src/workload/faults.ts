@@ -30,6 +30,8 @@ function distance(a: string, b: string): number {
 
 /** The known name that is nearest, or undefined when none is near. */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
+  const whole = word.length >= 3 ? names.find((name) => name.toLowerCase().startsWith(word.toLowerCase())) : undefined;
+  if (whole !== undefined) return whole;
   const ranked = names.map((name) => ({ name, far: distance(word.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.far - b.far);
   const [best] = ranked;
   return best && best.far <= Math.max(2, Math.floor(best.name.length / 2)) ? best.name : undefined;
