@@ -1,8 +1,8 @@
 export { readModelHeader, type ModelHeader, type NodeFacts } from "./header.ts";
-export { digestFile, parseModel, readModel, type ExternalFile } from "./onnx-file.ts";
+export { digestFile, readModel, type ExternalFile } from "./onnx-file.ts";
 export { readTensors, writeTensors, type NamedTensors } from "./tensor-file.ts";
-export { artifactKey, changedFields, type ArtifactKeyFields } from "./key.ts";
-export { ArtifactManifest, readArtifact, type Artifact } from "./manifest.ts";
+export { changedFields, type ArtifactKeyFields } from "./key.ts";
+export { readArtifact, type Artifact } from "./manifest.ts";
 export { openStore, type Found, type Store } from "./store.ts";
 export { realDisk, type Disk } from "./disk.ts";
 export { onnxRuntimeVersion, openOnnxSession, type OnnxSession } from "./onnx-session.ts";

@@ -29,14 +29,6 @@ export const parseDurationMs = (text: string): number => parse(text, timeMs, "du
 /** Bytes in a text such as `512MiB`. */
 export const parseBytes = (text: string): number => parse(text, sizeBytes, "size", "2GiB");
 
-/** A time for people: 1.2 ms, 3.4 s, 2 m 5 s. */
-export function formatMs(ms: number): string {
-  if (ms < 1) return `${(ms * 1000).toPrecision(3)} µs`;
-  if (ms < 1000) return `${Number(ms.toPrecision(3))} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toPrecision(3))} s`;
-  return `${Math.floor(ms / 60_000)} m ${Math.round((ms % 60_000) / 1000)} s`;
-}
-
 /** A size for people: 204 kB, 5.3 MB. */
 export function formatBytes(bytes: number): string {
   const [unit, scale] = bytes >= 1e9 ? ["GB", 1e9] : bytes >= 1e6 ? ["MB", 1e6] : bytes >= 1e3 ? ["kB", 1e3] : ["B", 1];

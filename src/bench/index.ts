@@ -1,5 +1,5 @@
 export { createBuilder, type Builder, type SourceModel } from "./builds.ts";
-export { capacityOf, nextRate, type Capacity, type CapacityStep, type StepOutcome } from "./capacity.ts";
+export { capacityOf, type Capacity, type CapacityStep, type StepOutcome } from "./capacity.ts";
 export * from "./evidence.ts";
 export { runExperiment, type ExperimentOptions, type Judges, type Progress } from "./experiment.ts";
 export { openFleet, type Contender, type Fleet } from "./fleet.ts";

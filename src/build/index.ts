@@ -1,4 +1,4 @@
 export { obtainArtifact, type ArtifactRequest, type BuildResult } from "./obtain.ts";
-export { failureClasses, workerEventSchema, type FailureClass, type WorkerEvent } from "./protocol.ts";
+export type { FailureClass, WorkerEvent } from "./protocol.ts";
 export { openScreen, type Screen, type ScreenArm } from "./screen.ts";
 export { runJob, startJob, type Job, type JobOptions, type JobOutcome, type Phase, type WorkerSpec } from "./supervisor.ts";

@@ -1,1 +1,1 @@
-export { peakWhereCheaper, plannedUseRatio, servingCost, type ServingCost, type ServingDemand } from "./serving-cost.ts";
+export { peakWhereCheaper, servingCost, type ServingCost, type ServingDemand } from "./serving-cost.ts";

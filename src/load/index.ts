@@ -1,6 +1,6 @@
-export { arrivalTimes, itemOrder, type Arrival } from "./schedule.ts";
+export type { Arrival } from "./schedule.ts";
 export { loadContextSchema, type LoadContext, type LoadPlan } from "./plan.ts";
-export { outcomeClasses, readRecords, type OutcomeClass, type RecordTable } from "./records.ts";
+export { readRecords, type OutcomeClass, type RecordTable } from "./records.ts";
 export { runLoad, type KeptBody, type LoadRun } from "./run.ts";
 export { summarise, type RunSummary, type StageTimes } from "./summary.ts";
 export { decodeInfer, encodeInfer, type InferCall } from "./oip.ts";

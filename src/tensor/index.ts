@@ -8,7 +8,6 @@ export {
   dataTypes,
   elementBytes,
   elementCount,
-  onnxNumberOf,
   ortNameOf,
   sliceBatch,
   type DataType,

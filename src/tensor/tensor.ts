@@ -80,7 +80,6 @@ export const dataTypeOfOnnx = (onnx: number): DataType | undefined => byOnnx.get
 export const dataTypeOfOrt = (name: string): DataType | undefined => byOrt.get(name)?.oip as DataType | undefined;
 export const dataTypeOfNumpy = (text: string): DataType | undefined => byNumpy.get(text)?.oip as DataType | undefined;
 export const ortNameOf = (datatype: DataType): string => row(datatype).ort;
-export const onnxNumberOf = (datatype: DataType): number => row(datatype).onnx;
 
 /** Bytes an element of that type takes; 0 for texts. */
 export const elementBytes = (datatype: DataType): number => row(datatype).bytes;

@@ -1,5 +1,4 @@
 export {
-  candidateOf,
   defaultServing,
   defaultSession,
   routeName,
@@ -9,7 +8,7 @@ export {
   type ServingSettings,
   type SessionSettings,
 } from "./candidate.ts";
-export { formatFaults, nearestName, type Fault } from "./faults.ts";
+export { formatFaults, type Fault } from "./faults.ts";
 export { candidatesOf, changesOf, familyOf, hostFault, isDefault, threadsOf, type Funnel, type ModelFacts } from "./funnel.ts";
 export { latencyTargets, openConditionsOf, targetsInWords } from "./meaning.ts";
 export { parseWorkload, type Parsed } from "./parse.ts";
