@@ -29,7 +29,9 @@ const slower = ({ latency, cpu }: Judged): boolean => (latency?.low ?? 0) > 1 &&
 const figure = (value: number): string => String(Number(value.toPrecision(3)));
 
 const simplest = (some: readonly Judged[]): Judged =>
-  [...some].sort((a, b) => a.verdict.changes - b.verdict.changes || (a.verdict.name < b.verdict.name ? -1 : 1))[0]!;
+  [...some].sort(
+    (a, b) => a.verdict.changes - b.verdict.changes || a.cost!.value - b.cost!.value || (a.verdict.name < b.verdict.name ? -1 : 1),
+  )[0]!;
 
 /** The candidate that would be proposed, and those whose cost it cannot be told from; null when none passes. */
 export function proposal(judged: readonly Judged[]): { proposed: Judged; tied: Judged[] } | null {
@@ -68,7 +70,7 @@ function cheaperFrom(tied: readonly Judged[], proposed: Judged): string | null {
 /** The answer. `ratePerSecond` null = no peak was stated. */
 export function answerOf(judged: readonly Judged[], { ratePerSecond, priced }: { ratePerSecond: number | null; priced: boolean }): Answer {
   const [baseline] = judged as [Judged];
-  const at = ratePerSecond === null ? "at its capacity" : `at ${ratePerSecond} requests/s`;
+  const at = ratePerSecond === null ? "at the capacity of one replica" : `at ${ratePerSecond} requests/s`;
   const money = ({ verdict, cost }: Judged): string =>
     verdict.cost
       ? `$${figure(verdict.cost.perMillionGoodUsd.value)} per million good requests`
@@ -114,15 +116,17 @@ export function answerOf(judged: readonly Judged[], { ratePerSecond, priced }: {
   const common = { candidate: verdict.id, name: verdict.name, moreRuns: null };
   const others = judged.filter((one) => one !== proposed).flatMap(reasonsOf);
   const unpriced = priced ? [] : ["No price is stated (hardware.hourlyUsd): candidates are ordered by the machine time they need."];
-  if (tied.length > 1) {
-    const names = tied.filter((one) => one !== proposed).map((one) => one.verdict.name);
-    const later = cheaperFrom(tied, proposed);
+  const names = tied.filter((one) => one !== proposed).map((one) => one.verdict.name);
+  const same = names.length === 0 ? "" : names.length === 1 ? `${names[0]} costs the same` : `${names.length} others cost the same`;
+  const later = cheaperFrom(tied, proposed);
+  const reasons = [...(later ? [later] : []), ...unpriced, ...others];
+  if (isBaseline && same) {
     return {
       ...common,
       kind: "no-difference",
-      sentence: `No measurable difference ${at}: ${verdict.name} meets the targets at ${money(proposed)}, and ${names.length === 1 ? `${names[0]} costs` : `${names.length} others cost`} the same; ${isBaseline ? "keep what you have, it is the simplest" : "it is proposed as the simplest"}.`,
-      next: isBaseline ? "Change nothing for cost at this rate." : `Use ${verdict.name}.`,
-      reasons: [...(later ? [later] : []), ...unpriced, ...others],
+      sentence: `No measurable difference ${at}: ${verdict.name} meets the targets at ${money(proposed)}, and ${same}; keep what you have, it is the simplest.`,
+      next: "Change nothing for cost at this rate.",
+      reasons,
     };
   }
   if (isBaseline) {
@@ -131,15 +135,15 @@ export function answerOf(judged: readonly Judged[], { ratePerSecond, priced }: {
       kind: "keep",
       sentence: `Keep what you have: ${verdict.name} meets the targets ${at} at ${money(proposed)}, and nothing measured is cheaper.`,
       next: "Change nothing.",
-      reasons: [...unpriced, ...others],
+      reasons,
     };
   }
   const saving = proposed.cost && baseline.cost && passes(baseline) ? ` instead of ${money(baseline)}` : "";
   return {
     ...common,
     kind: "winner",
-    sentence: `${verdict.name} meets the targets ${at} at ${money(proposed)}${saving}; a fresh build under fresh seeds confirmed it.`,
+    sentence: `${verdict.name} meets the targets ${at} at ${money(proposed)}${saving}; a fresh build under fresh seeds confirmed it.${same ? ` ${same[0]!.toUpperCase()}${same.slice(1)}; it is the simplest of them.` : ""}`,
     next: `Use ${verdict.name}.`,
-    reasons: [...unpriced, ...others],
+    reasons,
   };
 }

@@ -203,7 +203,11 @@ describe("the answer", () => {
       judged("a", { low: 1000, changes: 3, confirmed: "yes" }),
       judged("b", { low: 1050, changes: 1, confirmed: "yes" }),
     ];
-    expect(answer(both)).toMatchObject({ kind: "no-difference", candidate: "b" });
+    expect(answer(both)).toMatchObject({
+      kind: "winner",
+      candidate: "b",
+      sentence: expect.stringMatching(/A costs the same; it is the simplest/) as string,
+    });
   });
   it("never proposes what is slower than the default", () => {
     expect(proposal([judged("base"), judged("a", { low: 5000, high: 5500, slower: true })])!.proposed.verdict.id).toBe("base");

@@ -61,10 +61,11 @@ const image = { datatype: "FP32", shape: [1, 1, 28, 28], data: Float32Array.from
 const session = await openOnnxSession(model, defaultSession(1), ["logits"]);
 const logits = [...(await session.run(new Map([["x", image]]))).get("logits").data];
 const request = (to) => encodeInfer({ ...to, model: "digits", inputs: [{ name: "x", tensor: image }], outputs: ["logits"], binary: true });
-const load = (to, keepBodies = false) =>
+const load = ({ host, port }, keepBodies = false) =>
   runLoad({
-    ...to,
-    requests: [request(to)],
+    host,
+    port,
+    requests: [request({ host, port })],
     order: "shuffled",
     mode: { kind: "closed", concurrency: 4, durationMs: 500 },
     warmUpMs: 0,
