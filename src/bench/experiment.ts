@@ -49,6 +49,8 @@ export interface ExperimentOptions {
   budgetMs: number;
   ratePerSecond: number | null;
   latencyLimitMs: number | null;
+  /** Requests that can certify every target. */
+  requestsNeeded: number;
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
 }
@@ -64,8 +66,6 @@ const leastBlocks = 5;
 const confirmBlocks = 3;
 const stepMs = 1200;
 const warmUpMs = 250;
-/** Requests that let a p99 be certified in one visit, with some to spare. */
-const requestsForP99 = 700;
 const mostWindowMs = 20_000;
 
 /** Runs what is missing. Returns when a verdict can be made of the evidence; throws INTERRUPTED's cause when the signal fires. */
@@ -245,7 +245,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     return evidence.visits.at(-1)!;
   };
   const windowFor = (rate: number, visits: number): number =>
-    Math.min(mostWindowMs, Math.max(stepMs, (1000 * requestsForP99) / rate / visits));
+    Math.min(mostWindowMs, Math.max(stepMs, (1000 * options.requestsNeeded) / rate / visits));
   const blocksDone = (purpose: VisitRecord["purpose"], ids: readonly string[]): number => {
     const seen = (block: number): boolean =>
       ids.every((id) => evidence.visits.some(({ record }) => record.purpose === purpose && record.block === block && record.id === id));

@@ -6,7 +6,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { openStore } from "../artifact/index.ts";
 import { AssayError, digestBytes, parseDurationMs, type Json } from "../base/index.ts";
 import { addStep, createBuilder, emptyEvidence, openFleet, runExperiment, runRecordSchema, type Evidence } from "../bench/index.ts";
-import { decide, judges, type Verdict } from "../decide/index.ts";
+import { decide, judges, requestsNeeded, type Verdict } from "../decide/index.ts";
 import { openJournal, readJournal, type Journal } from "../evidence/index.ts";
 import { cacheFolder, writeWhole } from "../host/index.ts";
 import { renderHtml, renderTerminal } from "../report/index.ts";
@@ -120,6 +120,7 @@ async function measure(
       judges: { step: judges.step(evidence), accurate: (now, id) => judges.accurate(now, id), leader: (now) => judges.leader(now) },
       budgetMs: evidence.run.budgetMs,
       ratePerSecond: traffic.ratePerSecond ?? null,
+      requestsNeeded: requestsNeeded(workload),
       latencyLimitMs: latencyTargets(workload).reduce<number | null>((least, [, ms]) => Math.min(least ?? ms, ms), null),
       signal,
       onProgress: (progress) => line.show(progress),

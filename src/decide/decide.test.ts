@@ -3,7 +3,8 @@ import type { AccuracyView, RunRecord, VisitView } from "../bench/index.ts";
 import { judgeAccuracy } from "./accuracy.ts";
 import { answerOf, proposal, type Judged } from "./answer.ts";
 import { costOf } from "./figures.ts";
-import { judgeRate, judgeStep, type Targets } from "./targets.ts";
+import { judgeRate, judgeStep, requestsNeeded, type Targets } from "./targets.ts";
+import type { Workload } from "../workload/index.ts";
 import type { CandidateVerdict, Gate } from "./verdict.ts";
 
 const targets: Targets = { latency: [[99, 100]], successRatio: 0.995, threads: 1 };
@@ -71,6 +72,14 @@ describe("what a visit proves", () => {
     expect(judgeRate([visit(mix(2000, 0), { succeeded: 1999 })], targets).outcome).toBe("pass");
     expect(judgeRate([visit(mix(2000, 0), { succeeded: 1990 })], targets).outcome).toBe("cannot-tell");
     expect(judgeRate([visit(mix(2000, 0), { succeeded: 1950 })], targets).outcome).toBe("fail");
+  });
+  it("asks for as many requests as the strictest target needs: 662 for a p99, 765 for 99.5 %, 6,636 for a p99.9", () => {
+    const needed = (more: object): number => requestsNeeded({ targets: more } as Workload) / 1.15;
+    expect(needed({ latencyMs: { p99: 1 } })).toBeCloseTo(662, -1);
+    expect(needed({ latencyMs: { p99: 1 }, successRatio: 0.995 })).toBeCloseTo(765, -1);
+    expect(needed({ latencyMs: { "p99.9": 1 } })).toBeCloseTo(6636, -1);
+    const all = visit(mix(765, 0));
+    expect(judgeRate([all], targets).outcome).toBe("pass");
   });
   it("an invalid visit and one that used more cores than it may are not used", () => {
     expect(judgeStep(visit(mix(1000, 0), { valid: false, reasons: ["late"] }), targets).outcome).toBe("invalid");

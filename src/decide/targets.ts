@@ -1,6 +1,7 @@
 /** What a visit proves about the targets: met, missed, or nothing. Fails closed. */
 import type { StepOutcome, VisitView } from "../bench/index.ts";
-import { certifiedUpperBound, percentileInterval, wilsonInterval } from "../stats/index.ts";
+import { certifiedUpperBound, percentileInterval, sampleFloor, wilsonInterval } from "../stats/index.ts";
+import { latencyTargets, type Workload } from "../workload/index.ts";
 
 export interface Targets {
   /** [percent, milliseconds]. */
@@ -148,4 +149,15 @@ export function pool(views: readonly VisitView[], pick: (view: VisitView) => Flo
     at += pick(view).length;
   }
   return joined.sort();
+}
+
+/** Requests beyond the least that can certify: arrivals are random, and one request may be slow. */
+const spare = 1.15;
+
+/** Requests that can certify every latency target, and a success ratio where none fails: n ≥ z² · r ÷ (1 − r) by Wilson. */
+export function requestsNeeded(workload: Workload): number {
+  const floors = latencyTargets(workload).map(([percent]) => sampleFloor(percent / 100));
+  const ratio = workload.targets.successRatio;
+  const success = ratio === undefined || ratio >= 1 ? 0 : (1.96 ** 2 * ratio) / (1 - ratio);
+  return Math.ceil(spare * Math.max(100, success, ...floors));
 }

@@ -1,4 +1,4 @@
 export { meanAndSd, meanInterval, pairedRatio, pairsToSee, smallestVisibleRatio, type Interval, type PairedRatio } from "./paired.ts";
 export { clopperPearson, wilsonInterval } from "./binomial.ts";
-export { certifiedUpperBound, percentile, percentileInterval, type PercentileInterval } from "./quantile.ts";
+export { certifiedUpperBound, percentile, percentileInterval, sampleFloor, type PercentileInterval } from "./quantile.ts";
 export { bootstrapMean, pairedProportions } from "./bootstrap.ts";
