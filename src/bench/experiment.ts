@@ -26,6 +26,8 @@ export interface Judges {
   step(view: VisitView): StepOutcome;
   /** Whether the accuracy gate lets the candidate go on. */
   accurate(evidence: Evidence, id: string): boolean;
+  /** Whether the visits at the rate say that a candidate meets the targets, or that it does not. */
+  settled(evidence: Evidence, id: string): boolean;
   /** Who would win now, if it is not the baseline. */
   leader(evidence: Evidence): string | null;
 }
@@ -63,6 +65,7 @@ const confirmShare = 0.12;
 /** Finalists measured end to end, baseline and source models included. */
 const mostFinalists = 4;
 const leastBlocks = 5;
+const mostBlocks = 40;
 const confirmBlocks = 3;
 const stepMs = 1200;
 const warmUpMs = 250;
@@ -262,12 +265,14 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     if (evidence.ends.some(({ stage }) => stage === "rates")) return;
     const ids = racing.map(({ id }) => id);
     const windowMs = windowFor(rate, leastBlocks);
-    for (let block = blocksDone("rate", ids); block < leastBlocks; block++) {
+    for (let block = blocksDone("rate", ids); block < mostBlocks; block++) {
+      // Blocks are added while a candidate is open: invalid ones and stalls cost requests.
+      if (block >= leastBlocks && racing.every(({ id }) => judges.settled(evidence, id))) break;
       if (block >= 2 && spent() + racing.length * (windowMs + 500) > until) return end("rates", "budget");
       for (const candidate of randomStream(evidence.run.rootSeed, "block-order", block).shuffled(racing)) {
         if (evidence.visits.some(({ record }) => record.purpose === "rate" && record.block === block && record.id === candidate.id))
           continue;
-        onProgress({ stage: "latency", ratio: block / leastBlocks, text: `block ${block + 1} of ${leastBlocks} · ${candidate.name}` });
+        onProgress({ stage: "latency", ratio: Math.min(1, block / leastBlocks), text: `block ${block + 1} · ${candidate.name}` });
         await visit(contenderOf(candidate), "rate", block, rate, windowMs, seedOf("rate", block));
       }
     }

@@ -195,6 +195,8 @@ export const judges = {
     const { result } = judgeAccuracy(looksOf(evidence, id), looksOf(evidence, evidence.run.candidates[0]!.id), accuracy, evidence.run).gate;
     return result === "pass" || result === "not-asked";
   },
+  settled: (evidence: Evidence, id: string): boolean =>
+    judgeRate(visitsOf(evidence, id, "rate"), questionOf(evidence).targets).outcome !== "cannot-tell",
   /** The proposed candidate where it is not the baseline. */
   leader(evidence: Evidence): string | null {
     const found = proposal(judgeAll(evidence).judged);
