@@ -61,8 +61,10 @@ export async function obtainArtifact(store: Store, request: ArtifactRequest, opt
       const tried = await job(request.smoke(found.artifact.modelPath), "smoke run");
       if (tried.kind === "done")
         return { outcome: "cached", artifact: found.artifact, failure: null, lengthMs: since(), phases, note: null };
-      const why = tried.kind === "failed" ? tried.message : "it was cancelled";
-      note = (await store.setAside(found.artifact, why)).message;
+      // Only what was found wrong is set aside; a stall or a crash says nothing of the artifact.
+      if (tried.kind !== "failed") return failed("worker_crash", "cancelled");
+      if (tried.class !== "artifact_invalid" && tried.class !== "unsupported_op") return failed(tried.class, tried.message);
+      note = (await store.setAside(found.artifact, tried.message)).message;
     } else note = found.kind === "miss" ? found.reason : found.fault.message;
   }
   const folder = store.workFolder();

@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { StringDecoder } from "node:string_decoder";
 import { fileURLToPath } from "node:url";
 import { redact } from "../base/index.ts";
 import {
@@ -118,11 +119,13 @@ export function startJob(spec: WorkerSpec, start: unknown, options: JobOptions):
     onEvent?.(event);
   };
   let held = "";
+  const decoder = new StringDecoder("utf8");
   child.stdio[3]!.on("data", (piece: Buffer) => {
-    held += piece.toString("utf8");
+    held += decoder.write(piece);
     for (let end = held.indexOf("\n"); end >= 0 && !broken; end = held.indexOf("\n")) {
       const line = held.slice(0, end);
       held = held.slice(end + 1);
+      if (line.length > mostLineBytes) return breakOff("worker_crash", `protocol: a line is longer than ${mostLineBytes} bytes`);
       let value: unknown = null;
       try {
         value = JSON.parse(line);

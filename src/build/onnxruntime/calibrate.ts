@@ -2,6 +2,7 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema, type ModelProto } from "onnx-buf";
 import { openOnnxSession, type NamedTensors } from "../../artifact/index.ts";
+import { asAssayError } from "../../base/index.ts";
 import { sliceBatch, type Tensor } from "../../tensor/index.ts";
 import { defaultSession } from "../../workload/index.ts";
 import { JobFault } from "../worker.ts";
@@ -19,7 +20,9 @@ export async function calibrate(
   const names = activationsOf(copy.graph);
   exposeActivations(copy.graph, names);
   const inputs = new Map(Object.entries(data));
-  const session = await openOnnxSession(toBinary(ModelProtoSchema, copy), defaultSession(1), null);
+  const session = await openOnnxSession(toBinary(ModelProtoSchema, copy), defaultSession(1), null).catch((fault: unknown) => {
+    throw new JobFault("unsupported_op", asAssayError(fault).message);
+  });
   const ranges = new Map<string, [number, number]>();
   const widen = (name: string, tensor: Tensor): void => {
     let [low, high] = ranges.get(name) ?? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

@@ -39,8 +39,13 @@ function toHalf(tensor: TensorProto): void {
 
 /** Rewrites the graph in place. */
 export function convertToFloat16(graph: GraphProto): void {
-  for (const tensor of graph.initializer) toHalf(tensor);
+  // Resize takes its region and scales in single precision.
+  const single = new Set(
+    graph.node.filter(({ opType }) => opType === "Resize" || opType === "Upsample").flatMap(({ input }) => input.slice(1)),
+  );
+  for (const tensor of graph.initializer) if (!single.has(tensor.name)) toHalf(tensor);
   for (const node of graph.node) {
+    if (node.opType === "Constant" && single.has(node.output[0]!)) continue;
     for (const { t } of node.attribute) if (t) toHalf(t);
     const to = node.opType === "Cast" ? attribute(node, "to") : undefined;
     if (to && Number(to.i) === onnxType.float) to.i = BigInt(onnxType.float16);

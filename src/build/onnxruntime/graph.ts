@@ -115,13 +115,21 @@ export function weightedNodes(graph: GraphProto): WeightedNode[] {
   });
 }
 
+/** 7 keeps weights within ±63: x86 cores without VNNI add pairs of products in 16 bits, which ±127 overflows. */
+export type WeightBits = 7 | 8;
+
 /** int8 weights, symmetric: one scale a channel of `axis`, or one for all. */
-export function quantiseWeights({ values, dims, axis }: WeightedNode, perChannel: boolean): { data: Int8Array; scales: Float32Array } {
+export function quantiseWeights(
+  { values, dims, axis }: WeightedNode,
+  perChannel: boolean,
+  bits: WeightBits,
+): { data: Int8Array; scales: Float32Array } {
   const channels = perChannel ? dims[axis]! : 1;
+  const most = bits === 8 ? 127 : 63;
   const inner = dims.slice(axis + 1).reduce((product, size) => product * size, 1);
   const channelOf = (i: number): number => (perChannel ? Math.floor(i / inner) % channels : 0);
   const scales = new Float32Array(channels);
   for (let i = 0; i < values.length; i++) scales[channelOf(i)] = Math.max(scales[channelOf(i)]!, Math.abs(values[i]!));
-  for (let c = 0; c < channels; c++) scales[c] = scales[c] === 0 ? 1 : scales[c]! / 127;
-  return { data: Int8Array.from(values, (value, i) => Math.max(-127, Math.min(127, Math.round(value / scales[channelOf(i)]!)))), scales };
+  for (let c = 0; c < channels; c++) scales[c] = scales[c] === 0 ? 1 : scales[c]! / most;
+  return { data: Int8Array.from(values, (value, i) => Math.max(-most, Math.min(most, Math.round(value / scales[channelOf(i)]!)))), scales };
 }

@@ -13,7 +13,7 @@ export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entry
 export const onnxruntimeStack = (): { name: string; version: string } => ({ name: "onnxruntime", version: onnxRuntimeVersion() });
 
 /** Version of the code that rewrites models; a change makes every artifact anew. */
-const quantiserVersion = 1;
+const quantiserVersion = 2;
 
 const allRoutes: readonly Route[] = [
   { precision: "fp32" },
@@ -73,6 +73,10 @@ export interface OnnxRequest {
   outputs: readonly string[];
 }
 
+const wideProducts = /vnni|amx_int8/;
+/** Bits of int8 weights that this machine multiplies without overflow. */
+const weightBitsOf = ({ arch, isa }: Machine): 7 | 8 => (arch !== "x64" || isa.some((set) => wideProducts.test(set)) ? 8 : 7);
+
 /** The key and the jobs that make and try the artifact of a model and a route. */
 export function artifactRequest({
   header,
@@ -83,10 +87,16 @@ export function artifactRequest({
   smokeFile,
   outputs,
 }: OnnxRequest): Omit<ArtifactRequest, "fresh"> {
+  const weightBits = weightBitsOf(machine);
   const needsCalibration = route.precision === "int8-static";
   const fields: ArtifactKeyFields = {
     stack: { os: machine.os, libc: machine.libc, arch: machine.arch, isa: machine.isa, runtime: onnxruntimeStack() },
-    builder: { worker: "onnxruntime", quantiser: quantiserVersion, route: route as unknown as Json },
+    builder: {
+      worker: "onnxruntime",
+      quantiser: quantiserVersion,
+      ...(route.precision.startsWith("int8") && { weightBits }),
+      route: route as unknown as Json,
+    },
     model: {
       digest: header.digest,
       opsets: header.opsets,
@@ -103,6 +113,7 @@ export function artifactRequest({
       outFolder,
       calibrationFile: needsCalibration ? calibration.file : null,
       batchable: isBatchable(header),
+      weightBits,
     };
     return job as unknown as Json;
   };

@@ -14,6 +14,7 @@ import {
   removeUnused,
   tensorOf,
   weightedNodes,
+  type WeightBits,
   type WeightedNode,
 } from "./graph.ts";
 
@@ -24,7 +25,7 @@ function transpose(data: Int8Array, rows: number, columns: number): Int8Array {
 }
 
 /** Rewrites the graph in place; returns how many operators changed. */
-export function quantiseDynamically(graph: GraphProto): number {
+export function quantiseDynamically(graph: GraphProto, weightBits: WeightBits): number {
   const targets = new Map(weightedNodes(graph).map((target) => [target.node, target]));
   const quantised = new Map<string, { q: string; scale: string; zero: string }>();
   const nodes: NodeProto[] = [];
@@ -46,7 +47,7 @@ export function quantiseDynamically(graph: GraphProto): number {
     const [x, , bias] = node.input as [string, string, string | undefined];
     const y = node.output[0]!;
     const { q, scale, zero } = quantise(x);
-    const { data, scales } = quantiseWeights(target, op !== "Conv");
+    const { data, scales } = quantiseWeights(target, op !== "Conv", weightBits);
     const flipped = op === "Gemm" && intAttribute(node, "transB", 0) === 1;
     const [rows, columns] = dims as [number, number];
     const w = flipped

@@ -5,11 +5,23 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { TypeProto_TensorSchema, TypeProtoSchema, ValueInfoProtoSchema, type GraphProto, type NodeProto } from "onnx-buf";
-import { constantOf, floatsOf, freshName, nodeOf, onnxType, quantiseWeights, removeUnused, tensorOf, weightedNodes } from "./graph.ts";
+import {
+  constantOf,
+  floatsOf,
+  freshName,
+  nodeOf,
+  onnxType,
+  quantiseWeights,
+  removeUnused,
+  tensorOf,
+  weightedNodes,
+  type WeightBits,
+} from "./graph.ts";
 
 export interface StaticOptions {
   perChannel: boolean;
   activations: "uint8" | "int8";
+  weightBits: WeightBits;
 }
 /** Smallest and largest value of each tensor over the calibration split. */
 export type Ranges = ReadonlyMap<string, readonly [low: number, high: number]>;
@@ -47,12 +59,12 @@ export function exposeActivations(graph: GraphProto, names: readonly string[]): 
 export function quantisationOf([low, high]: readonly [number, number], activations: "uint8" | "int8"): { scale: number; zero: number } {
   const [from, to] = [Math.min(0, low), Math.max(0, high)];
   const scale = to === from ? 1 : Math.fround((to - from) / 255);
-  const zero = Math.round(-from / scale);
+  const zero = Math.round(-from / scale) || 0;
   return { scale, zero: activations === "uint8" ? zero : zero - 128 };
 }
 
 /** Rewrites the graph in place; returns how many operators changed. */
-export function quantiseStatically(graph: GraphProto, ranges: Ranges, { perChannel, activations }: StaticOptions): number {
+export function quantiseStatically(graph: GraphProto, ranges: Ranges, { perChannel, activations, weightBits }: StaticOptions): number {
   const targets = weightedNodes(graph);
   const add = (name: string, type: number, dims: number[], data: ArrayBufferView): string => {
     const fresh = freshName(graph, name);
@@ -78,15 +90,15 @@ export function quantiseStatically(graph: GraphProto, ranges: Ranges, { perChann
   const weightOf = new Map<string, { name: string; scales: Float32Array }>();
   let changed = 0;
   for (const target of targets) {
-    const { node, op, weight, dims, axis } = target;
+    const { node, op, dims, axis } = target;
     const xScale = scaleOf.get(node.input[0]!);
     if (xScale === undefined) continue;
     changed++;
     const own: NodeProto[] = [];
-    const weightKey = `${weight.name || node.input[1]!}:${axis}`;
+    const weightKey = `${node.input[1]!}:${axis}`;
     let made = weightOf.get(weightKey);
     if (!made) {
-      const { data, scales } = quantiseWeights(target, perChannel);
+      const { data, scales } = quantiseWeights(target, perChannel, weightBits);
       const base = node.input[1]!;
       const w = add(`${base}_i8`, onnxType.int8, dims, data);
       const s = add(`${base}_i8_scale`, onnxType.float, perChannel ? [scales.length] : [], scales);

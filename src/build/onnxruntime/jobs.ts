@@ -11,6 +11,7 @@ export interface BuildJob {
   /** Tensor file of the calibration split; null for routes that need none. */
   calibrationFile: string | null;
   batchable: boolean;
+  weightBits: 7 | 8;
 }
 export interface SmokeJob {
   kind: "smoke";

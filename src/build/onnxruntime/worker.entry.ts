@@ -24,8 +24,9 @@ async function build(job: BuildJob, context: JobContext): Promise<void> {
   if (route.precision === "int8-static") {
     const data = readTensors(job.calibrationFile!);
     const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job.batchable, progress));
-    changed = await context.phase("quantise", () => quantiseStatically(model.graph, ranges, route));
-  } else if (route.precision === "int8-dynamic") changed = await context.phase("quantise", () => quantiseDynamically(model.graph));
+    changed = await context.phase("quantise", () => quantiseStatically(model.graph, ranges, { ...route, weightBits: job.weightBits }));
+  } else if (route.precision === "int8-dynamic")
+    changed = await context.phase("quantise", () => quantiseDynamically(model.graph, job.weightBits));
   else if (route.precision === "fp16") await context.phase("convert", () => convertToFloat16(model.graph));
   if (changed === 0) throw new JobFault("unsupported_op", "no operator of the model can take this route");
   if (route.precision !== "fp32") {
@@ -41,11 +42,17 @@ async function build(job: BuildJob, context: JobContext): Promise<void> {
   });
 }
 
+/** Exponent bits of a half: all set = infinite or no number. */
+const halfExponent = 0x7c00;
+
 function checkOutputs(found: ReadonlyMap<string, Tensor>): void {
   for (const [name, { data, datatype }] of found) {
-    if (Array.isArray(data) || datatype === "FP16") continue;
+    if (Array.isArray(data)) continue;
     for (const value of data) {
-      if (typeof value === "number" && !Number.isFinite(value)) throw new JobFault("artifact_invalid", `output "${name}" holds ${value}`);
+      const sound =
+        datatype === "FP16" ? (Number(value) & halfExponent) !== halfExponent : typeof value !== "number" || Number.isFinite(value);
+      if (!sound)
+        throw new JobFault("artifact_invalid", `output "${name}" holds ${datatype === "FP16" ? "a value that is not finite" : value}`);
     }
   }
 }
@@ -58,12 +65,17 @@ async function open(path: string, job: Pick<SmokeJob, "session" | "outputs">): P
   }
 }
 
+/** Items that an artifact is tried on. */
+const smokeItems = 32;
+
 async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
   const session = await context.phase("load", () => open(job.modelPath, job));
   await context.phase("run", async () => {
-    const inputs = new Map(Object.entries(readTensors(job.inputsFile)).map(([name, tensor]) => [name, sliceBatch(tensor, 0, 1)]));
+    const all = Object.entries(readTensors(job.inputsFile));
+    const count = Math.min(smokeItems, all[0]?.[1].shape[0] ?? 1);
     try {
-      checkOutputs(await session.run(inputs));
+      for (let item = 0; item < count; item++)
+        checkOutputs(await session.run(new Map(all.map(([name, tensor]) => [name, sliceBatch(tensor, item, item + 1)]))));
     } catch (fault) {
       throw fault instanceof JobFault
         ? fault
@@ -104,15 +116,15 @@ async function screen(job: ScreenJob, context: JobContext): Promise<void> {
       const tooSlow = (ms: number): boolean => cutOffMsPerItem !== null && ms / size > cutOffMsPerItem;
       const begun = performance.now();
       checkOutputs(await session.run(inputs[0]!));
-      // The first run of a session allocates; only the second tells its speed.
+      // The first run of a session allocates; two slow ones after it, or one that is far too slow, end the visit.
       let slow = 0;
-      for (let k = 0; k < warmRuns && (k === 0 || performance.now() - begun < windowMs / 5); k++) {
+      for (let k = 0; k < warmRuns && slow < 2 && (k === 0 || performance.now() - begun < windowMs / 5); k++) {
         const from = performance.now();
         await session.run(inputs[k % inputs.length]!);
-        slow += Number(tooSlow(performance.now() - from));
-        if (tooSlow((performance.now() - from) / 4)) break;
+        const took = performance.now() - from;
+        slow += tooSlow(took / 4) ? 2 : Number(tooSlow(took));
       }
-      if (slow > 0 && slow >= Math.min(2, warmRuns)) {
+      if (slow >= 2) {
         say(null, "cut off: one item costs too many times the leader's");
         continue;
       }
