@@ -7,8 +7,8 @@ const steps = [
   ["format", "oxfmt", "--check"],
   ["lint", "oxlint", "--type-aware", "--deny-warnings"],
   ["types", "tsc", "-p", "tsconfig.test.json"],
-  ["dead code", "knip"],
   ["build", "node", "scripts/build.mjs"],
+  ["dead code", "knip"],
   ["generated files", "node", "scripts/generate.mjs", "--check"],
   ["unit tests", "vitest", "run", "--project", "unit"],
 ];
