@@ -89,6 +89,7 @@ export type ScreeningRecord = z.infer<typeof screeningRecordSchema>;
 export const accuracyRecordSchema = z
   .object({
     id: candidateId,
+    purpose: z.enum(["first", "confirm"]),
     look: z.number().int().describe("0, 1, …: the baseline is scored more than once for its noise floor"),
     artifactDigest: z.string(),
     batches: z.array(z.tuple([z.number().int(), z.number().int()])),

@@ -23,13 +23,13 @@ import type { SourceModel } from "./builds.ts";
 
 /** What the gates say in between; the run itself judges nothing. */
 export interface Judges {
-  step(view: VisitView): StepOutcome;
+  step: (evidence: Evidence, view: VisitView) => StepOutcome;
   /** Whether the accuracy gate lets the candidate go on. */
-  accurate(evidence: Evidence, id: string): boolean;
+  accurate: (evidence: Evidence, id: string) => boolean;
   /** Whether the visits at the rate say that a candidate meets the targets, or that it does not. */
-  settled(evidence: Evidence, id: string): boolean;
+  settled: (evidence: Evidence, id: string) => boolean;
   /** Who would win now, if it is not the baseline. */
-  leader(evidence: Evidence): string | null;
+  leader: (evidence: Evidence) => string | null;
 }
 
 export interface Progress {
@@ -185,7 +185,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       ...variants.slice(1),
     ];
     const unique = [...new Map(wish.map((one) => [one.id, one])).values()];
-    return unique.slice(0, Math.max(mostFinalists, new Set(sources.map(({ id }) => id)).size + 1));
+    return unique.slice(0, Math.max(mostFinalists, sources.length + 1));
   }
 
   const contenderOf = (candidate: Candidate, artifact = artifacts.get(familyOf(candidate))!): Contender => ({
@@ -195,19 +195,28 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   });
 
   // Accuracy on the holdout; the baseline twice, in different company, for its noise floor.
-  const look = async (contender: Contender, number: number): Promise<void> => {
+  const look = async (contender: Contender, purpose: AccuracyRecord["purpose"], number: number): Promise<void> => {
     const { candidate, artifact } = contender;
     onProgress({ stage: "accuracy", ratio: null, text: candidate.name });
     const { scores, faults, batches } = await fleet.holdout(contender, number);
-    const path = `scores/${shortDigest(candidate.id)}-${number}.json`;
+    const path = `scores/${shortDigest(candidate.id)}-${purpose}-${number}.json`;
     writeWhole(join(folder, path), JSON.stringify(scores));
-    const record: AccuracyRecord = { id: candidate.id, look: number, artifactDigest: artifact.digest, batches, faults, scores: path };
+    const record: AccuracyRecord = {
+      id: candidate.id,
+      purpose,
+      look: number,
+      artifactDigest: artifact.digest,
+      batches,
+      faults,
+      scores: path,
+    };
     append("accuracy", record, [path]);
   };
-  const looked = (candidate: Candidate, number: number): boolean =>
-    evidence.accuracies.some(({ record }) => record.id === candidate.id && record.look === number);
+  const looksAt = ({ id }: Candidate, purpose: AccuracyRecord["purpose"]): number =>
+    evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === purpose).length;
   for (const candidate of finalists) {
-    for (const number of candidate === baseline ? [0, 1] : [0]) if (!looked(candidate, number)) await look(contenderOf(candidate), number);
+    const wanted = candidate === baseline ? 2 : 1;
+    while (looksAt(candidate, "first") < wanted) await look(contenderOf(candidate), "first", looksAt(candidate, "first"));
   }
   const racing = finalists.filter((candidate) => candidate === baseline || judges.accurate(evidence, candidate.id));
 
@@ -249,29 +258,24 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   };
   const windowFor = (rate: number, visits: number): number =>
     Math.min(mostWindowMs, Math.max(stepMs, (1000 * options.requestsNeeded) / rate / visits));
-  const blocksDone = (purpose: VisitRecord["purpose"], ids: readonly string[]): number => {
-    const seen = (block: number): boolean =>
-      ids.every((id) => evidence.visits.some(({ record }) => record.purpose === purpose && record.block === block && record.id === id));
-    let block = 0;
-    while (seen(block)) block++;
-    return block;
-  };
+  const measured = (block: number, id: string): boolean =>
+    evidence.visits.some(({ record }) => record.purpose === "rate" && record.block === block && record.id === id);
   const stepsOf = (id: string): CapacityStep[] =>
     evidence.visits
       .filter(({ record }) => record.purpose === "capacity" && record.id === id)
-      .map((view) => ({ ratePerSecond: view.record.ratePerSecond, outcome: judges.step(view) }));
+      .map((view) => ({ ratePerSecond: view.record.ratePerSecond, outcome: judges.step(evidence, view) }));
 
   const measureBlocks = async (rate: number, until: number): Promise<void> => {
     if (evidence.ends.some(({ stage }) => stage === "rates")) return;
-    const ids = racing.map(({ id }) => id);
     const windowMs = windowFor(rate, leastBlocks);
-    for (let block = blocksDone("rate", ids); block < mostBlocks; block++) {
+    let block = 0;
+    while (racing.every(({ id }) => measured(block, id))) block++;
+    for (; block < mostBlocks; block++) {
       // Blocks are added while a candidate is open: invalid ones and stalls cost requests.
       if (block >= leastBlocks && racing.every(({ id }) => judges.settled(evidence, id))) break;
       if (block >= 2 && spent() + racing.length * (windowMs + 500) > until) return end("rates", "budget");
       for (const candidate of randomStream(evidence.run.rootSeed, "block-order", block).shuffled(racing)) {
-        if (evidence.visits.some(({ record }) => record.purpose === "rate" && record.block === block && record.id === candidate.id))
-          continue;
+        if (measured(block, candidate.id)) continue;
         onProgress({ stage: "latency", ratio: Math.min(1, block / leastBlocks), text: `block ${block + 1} · ${candidate.name}` });
         await visit(contenderOf(candidate), "rate", block, rate, windowMs, seedOf("rate", block));
       }
@@ -323,13 +327,16 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     append("build", record);
     if (artifact) {
       const contender = contenderOf(candidate, artifact);
-      await look(contender, 100);
+      await look(contender, "confirm", looksAt(candidate, "confirm"));
       const rate = evidence.visits.find((view) => view.record.purpose === "rate")!.record.ratePerSecond;
       const windowMs = windowFor(rate, confirmBlocks);
-      for (let block = 0; block < confirmBlocks; block++) {
+      // A confirmation that was interrupted is made again whole, in blocks and under seeds of its own.
+      const first =
+        1 + Math.max(-1, ...evidence.visits.filter(({ record }) => record.purpose === "confirm").map(({ record }) => record.block));
+      for (let block = first; block < first + confirmBlocks; block++) {
         const pair = randomStream(evidence.run.rootSeed, "confirm-order", block).shuffled([contender, contenderOf(baseline)]);
         for (const one of pair) {
-          onProgress({ stage: "confirmation", ratio: block / confirmBlocks, text: one.candidate.name });
+          onProgress({ stage: "confirmation", ratio: (block - first) / confirmBlocks, text: one.candidate.name });
           await visit(one, "confirm", block, rate, windowMs, seedOf("confirm", block));
         }
       }

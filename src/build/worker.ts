@@ -2,12 +2,13 @@
  * The worker's side of the protocol: numbered events, a heartbeat from a thread of its own that goes
  * on while the main thread sits in a native call, and an end as soon as the parent is gone.
  */
-import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import { redact } from "../base/index.ts";
-import { dieWithParent } from "../host/index.ts";
-import { beatMs, eventDescriptor, mostLineBytes, type FailureClass, type WorkerCommand } from "./protocol.ts";
+import { dieWithParent, entryUrl } from "../host/index.ts";
+import type { BeatData } from "./beat.entry.ts";
+import { createNumbering, writeEvent } from "./channel.ts";
+import { mostLineBytes, type FailureClass, type WorkerCommand } from "./protocol.ts";
 
 /** A failure of a known class; anything else that a job throws is `worker_crash`. */
 export class JobFault extends Error {
@@ -29,20 +30,6 @@ export interface JobContext {
   commands(): AsyncIterable<WorkerCommand>;
 }
 
-// [lock, seq]: the beating thread and the main thread share one numbering.
-const shared = new Int32Array(new SharedArrayBuffer(8));
-const beat = `
-const { workerData } = require("node:worker_threads");
-const { writeSync } = require("node:fs");
-const { shared, fd, everyMs, head, phase } = workerData;
-setInterval(() => {
-  while (Atomics.compareExchange(shared, 0, 0, 1) !== 0) Atomics.wait(shared, 0, 1, 10);
-  const event = { ...head, seq: Atomics.add(shared, 1, 1), t: Date.now(), type: "heartbeat", rssBytes: process.memoryUsage.rss(),
-    lastPhase: phase[0] === 0 ? null : Buffer.from(phase.slice(1, 1 + phase[0])).toString() };
-  try { writeSync(fd, JSON.stringify(event) + "\\n"); } catch {}
-  Atomics.store(shared, 0, 0); Atomics.notify(shared, 0);
-}, everyMs);`;
-
 /** Runs this process as a worker: waits for `start`, does the job, says how it ended, exits. */
 export function runWorker(
   worker: { name: string; stack(): Record<string, string> },
@@ -58,18 +45,13 @@ export function runWorker(
   let wake: (() => void) | null = null;
   let closed = false;
 
+  const numbering = createNumbering();
   const emit = (type: string, fields: object = {}): void => {
-    while (Atomics.compareExchange(shared, 0, 0, 1) !== 0) Atomics.wait(shared, 0, 1, 10);
-    const line = Buffer.from(`${JSON.stringify({ ...head, seq: Atomics.add(shared, 1, 1), t: Date.now(), type, ...fields })}\n`);
-    for (let at = 0; at < line.byteLength;) {
-      try {
-        at += writeSync(eventDescriptor, line, at);
-      } catch (fault) {
-        if ((fault as NodeJS.ErrnoException).code !== "EAGAIN") process.exit(1);
-      }
+    try {
+      writeEvent(numbering, { ...head, type, ...fields });
+    } catch {
+      process.exit(1);
     }
-    Atomics.store(shared, 0, 0);
-    Atomics.notify(shared, 0);
   };
   const clean = (text: string): string => redact(text).slice(0, mostLineBytes / 4);
   const context: JobContext = {
@@ -109,7 +91,9 @@ export function runWorker(
   const start = async (command: Extract<WorkerCommand, { type: "start" }>): Promise<void> => {
     head = { v: 1, job: command.job, attempt: command.attempt };
     emit("hello", { worker: worker.name, pid: process.pid, stack: worker.stack(), capabilities: { phases: true, cancel: "cooperative" } });
-    new Worker(beat, { eval: true, workerData: { shared, fd: eventDescriptor, everyMs: beatMs, head, phase: phaseText } }).unref();
+    new Worker(entryUrl(import.meta.url, "./beat.entry.js"), {
+      workerData: { numbering, head, phase: phaseText } satisfies BeatData,
+    }).unref();
     try {
       await job(command.spec, context);
       if (cancelledBy !== null) throw new Cancelled();

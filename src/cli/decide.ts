@@ -117,12 +117,7 @@ async function measure(
       outputsOf: (id) => dataset.outputsOf(id),
       builder: createBuilder({ models, dataset, store, machine, workFolder, maxDurationMs: buildLimitMs, signal }),
       fleet,
-      judges: {
-        step: judges.step(evidence),
-        accurate: (now, id) => judges.accurate(now, id),
-        settled: (now, id) => judges.settled(now, id),
-        leader: (now) => judges.leader(now),
-      },
+      judges,
       budgetMs: evidence.run.budgetMs,
       ratePerSecond: traffic.ratePerSecond ?? null,
       requestsNeeded: requestsNeeded(workload),

@@ -1,6 +1,6 @@
 /** Evidence → verdict. Pure: the same records and version give the same document. */
 import { roundNumbers, type Json } from "../base/index.ts";
-import { ratioOverRounds, type CandidateRecord, type Evidence, type VisitView } from "../bench/index.ts";
+import { ratioOverRounds, type CandidateRecord, type Evidence, type Judges, type VisitView } from "../bench/index.ts";
 import { smallestVisibleRatio } from "../stats/index.ts";
 import { latencyTargets, targetsInWords, threadsOf, workloadSchema, type Workload } from "../workload/index.ts";
 import { judgeAccuracy, type AccuracyTargets } from "./accuracy.ts";
@@ -26,7 +26,6 @@ function questionOf({ run }: Evidence): Question {
   return { workload, targets, accuracy: accuracy ? { minimum: accuracy.minimum ?? null, maxDrop: accuracy.maxDrop ?? null } : null };
 }
 
-const confirmLook = 100;
 const gateOf = ({ outcome, reasons }: ReturnType<typeof judgeRate>): Gate => ({
   result: outcome === "invalid" ? "cannot-tell" : outcome,
   reasons,
@@ -36,7 +35,7 @@ const figure = (value: number): string => String(Number(value.toPrecision(3)));
 /** Whether the fresh build of a candidate repeated the result. */
 function confirmation(evidence: Evidence, id: string, { targets, accuracy }: Question): CandidateVerdict["confirmed"] {
   const visits = visitsOf(evidence, id, "confirm");
-  const looks = evidence.accuracies.filter(({ record }) => record.id === id && record.look >= confirmLook).slice(-1);
+  const looks = evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === "confirm").slice(-1);
   if (visits.length === 0 || looks.length === 0) return "not-needed";
   const fresh = looks[0]!.record.artifactDigest;
   const own = visits.filter(({ record }) => record.artifactDigest === fresh);
@@ -46,7 +45,7 @@ function confirmation(evidence: Evidence, id: string, { targets, accuracy }: Que
 }
 
 const looksOf = (evidence: Evidence, id: string) =>
-  evidence.accuracies.filter(({ record }) => record.id === id && record.look < confirmLook);
+  evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === "first");
 
 function judgeCandidate(evidence: Evidence, candidate: CandidateRecord, question: Question): Judged {
   const { workload, targets, accuracy } = question;
@@ -185,20 +184,15 @@ function judgeAll(evidence: Evidence): { judged: Judged[]; question: Question } 
 }
 
 /** What the run asks in between: see the experiment's `Judges`. */
-export const judges = {
-  step: (evidence: Evidence) => {
-    const { targets } = questionOf(evidence);
-    return (view: VisitView) => judgeStep(view, targets).outcome;
-  },
-  accurate(evidence: Evidence, id: string): boolean {
+export const judges: Judges = {
+  step: (evidence, view) => judgeStep(view, questionOf(evidence).targets).outcome,
+  accurate: (evidence, id) => {
     const { accuracy } = questionOf(evidence);
     const { result } = judgeAccuracy(looksOf(evidence, id), looksOf(evidence, evidence.run.candidates[0]!.id), accuracy, evidence.run).gate;
     return result === "pass" || result === "not-asked";
   },
-  settled: (evidence: Evidence, id: string): boolean =>
-    judgeRate(visitsOf(evidence, id, "rate"), questionOf(evidence).targets).outcome !== "cannot-tell",
-  /** The proposed candidate where it is not the baseline. */
-  leader(evidence: Evidence): string | null {
+  settled: (evidence, id) => judgeRate(visitsOf(evidence, id, "rate"), questionOf(evidence).targets).outcome !== "cannot-tell",
+  leader: (evidence) => {
     const found = proposal(judgeAll(evidence).judged);
     return found && found.proposed.verdict.role !== "baseline" ? found.proposed.verdict.id : null;
   },
