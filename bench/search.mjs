@@ -9,7 +9,7 @@ import { openStore, readModelHeader } from "../dist/artifact/index.js";
 import { randomStream } from "../dist/base/index.js";
 import { createBuilder, search } from "../dist/bench/index.js";
 import { openScreen } from "../dist/build/index.js";
-import { isBatchable, onnxruntimeStack, onnxruntimeWorker, routesOf, screenJob } from "../dist/build/onnxruntime/index.js";
+import { isBatchable, onnxruntimeStack, onnxruntimeWorker, routesOf, rowsOf, screenJob } from "../dist/build/onnxruntime/index.js";
 import { loadDataset } from "../dist/data/index.js";
 import { describeMachine } from "../dist/host/index.js";
 import { candidatesOf, familyOf, isDefault, parseWorkload } from "../dist/workload/index.js";
@@ -59,6 +59,7 @@ async function record() {
         session: one.session,
         batchSize: 1,
         inputsFile: builder.tuningFile(one.model),
+        rows: rowsOf(models.find(({ id }) => id === one.model).header),
         outputs: dataset.outputsOf(one.model),
       })),
     ),

@@ -3,10 +3,23 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  GraphProtoSchema,
+  ModelProtoSchema,
+  NodeProtoSchema,
+  OperatorSetIdProtoSchema,
+  TensorProtoSchema,
+  TensorShapeProto_DimensionSchema,
+  TensorShapeProtoSchema,
+  TypeProto_TensorSchema,
+  TypeProtoSchema,
+  ValueInfoProtoSchema,
+} from "onnx-buf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openOnnxSession, openStore, readModelHeader, writeTensors, type Artifact, type Store } from "../src/artifact/index.ts";
 import { obtainArtifact, openScreen, runJob, startJob, type WorkerSpec } from "../src/build/index.ts";
-import { artifactRequest, onnxruntimeWorker, routesOf, screenJob } from "../src/build/onnxruntime/index.ts";
+import { artifactRequest, onnxruntimeWorker, routesOf, rowsOf, screenJob } from "../src/build/onnxruntime/index.ts";
 import { loadDataset, type Dataset } from "../src/data/index.ts";
 import { describeMachine, entryUrl } from "../src/host/index.ts";
 import { defaultSession, parseWorkload, routeName, type Route } from "../src/workload/index.ts";
@@ -242,6 +255,59 @@ describe("the ONNX Runtime worker, on the digits", () => {
     expect(await build("cnn", { precision: "fp16" })).toMatchObject({ outcome: "cached", phases: [{ name: "smoke run" }] });
   });
 
+  it("takes whole items of a model without a batch dimension", async () => {
+    const type = (sizes: number[]) =>
+      create(TypeProtoSchema, {
+        value: {
+          case: "tensorType",
+          value: create(TypeProto_TensorSchema, {
+            elemType: 1,
+            shape: create(TensorShapeProtoSchema, {
+              dim: sizes.map((size) => create(TensorShapeProto_DimensionSchema, { value: { case: "dimValue", value: BigInt(size) } })),
+            }),
+          }),
+        },
+      });
+    const weights = Float32Array.of(1, 0, 0, 0, 2, 0, 0, 0, 3, 4, 5, 6);
+    const model = create(ModelProtoSchema, {
+      irVersion: 8n,
+      opsetImport: [create(OperatorSetIdProtoSchema, { domain: "", version: 17n })],
+      graph: create(GraphProtoSchema, {
+        name: "plain",
+        node: [create(NodeProtoSchema, { opType: "MatMul", input: ["x", "w"], output: ["y"] })],
+        initializer: [create(TensorProtoSchema, { name: "w", dataType: 1, dims: [4n, 3n], rawData: new Uint8Array(weights.buffer) })],
+        input: [create(ValueInfoProtoSchema, { name: "x", type: type([4]) })],
+        output: [create(ValueInfoProtoSchema, { name: "y", type: type([3]) })],
+      }),
+    });
+    const path = join(folder, "plain.onnx");
+    writeFileSync(path, toBinary(ModelProtoSchema, model));
+    const header = await readModelHeader(path);
+    expect(rowsOf(header)).toEqual({ x: 4 });
+    const items = file("plain", "items");
+    writeTensors(items, { x: { datatype: "FP32", shape: [40], data: Float32Array.from({ length: 40 }, (_, i) => i / 40) } });
+    for (const route of [{ precision: "fp32" }, { precision: "int8-static", perChannel: false, activations: "uint8" }] as const) {
+      const request = artifactRequest({
+        header,
+        modelPath: path,
+        route,
+        machine: describeMachine(),
+        calibration: { digest: "plain", file: items },
+        smokeFile: items,
+        outputs: ["y"],
+      });
+      const { artifact, failure } = await obtainArtifact(store, request, { maxDurationMs: 60_000 });
+      expect(failure).toBeNull();
+      const session = await openOnnxSession(artifact!.modelPath, defaultSession(1), ["y"]);
+      const y = (await session.run(new Map([["x", { datatype: "FP32", shape: [4], data: Float32Array.of(0.9, 0.5, 0.25, 0.5) }]]))).get(
+        "y",
+      )!;
+      const expected = [0, 1, 2].map((k) => [0.9, 0.5, 0.25, 0.5].reduce((sum, x, row) => sum + x * weights[row * 3 + k]!, 0));
+      Array.from(y.data as Float32Array).forEach((value, k) => expect(Math.abs(value - expected[k]!)).toBeLessThan(0.06));
+      await session.close();
+    }
+  });
+
   it("screens arms with their sessions open, and cuts off what is hopeless", async () => {
     const arm = (id: string, model: string, route: Route) => ({
       id,
@@ -250,6 +316,7 @@ describe("the ONNX Runtime worker, on the digits", () => {
       batchSize: 1,
       inputsFile: file(model, "tuning"),
       outputs: ["logits"],
+      rows: { x: 1 },
     });
     const arms = [
       arm("fp32", "mlp", { precision: "fp32" }),
@@ -281,6 +348,7 @@ describe("the ONNX Runtime worker, on the digits", () => {
         batchSize: 1,
         inputsFile: file("mlp", "tuning"),
         outputs: ["logits"],
+        rows: { x: 1 },
       },
     ];
     const script = `import(${JSON.stringify(module)}).then(({ openScreen }) => { const screen = openScreen({ name: "x", entry: new URL(${JSON.stringify(onnxruntimeWorker.entry.href)}) }, ${JSON.stringify(screenJob(arms))}, { maxDurationMs: 60000 }); screen.visit("a", 30000, null); console.log("on"); });`;

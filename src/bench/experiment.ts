@@ -8,7 +8,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AssayError, digestJson, randomStream, shortDigest, type Json } from "../base/index.ts";
 import { openScreen } from "../build/index.ts";
-import { onnxruntimeWorker, screenJob } from "../build/onnxruntime/index.ts";
+import { onnxruntimeWorker, rowsOf, screenJob } from "../build/onnxruntime/index.ts";
 import type { Artifact } from "../artifact/index.ts";
 import type { Journal } from "../evidence/index.ts";
 import { writeWhole } from "../host/index.ts";
@@ -135,6 +135,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       batchSize: 1,
       inputsFile: builder.tuningFile(one.model),
       outputs: options.outputsOf(one.model),
+      rows: rowsOf(models.find(({ id }) => id === one.model)!.header),
     }));
     const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: budgetMs, signal });
     const deadline = screeningUntil * budgetMs;

@@ -3,9 +3,11 @@ import { toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema, type ModelProto } from "onnx-buf";
 import { openOnnxSession, type NamedTensors } from "../../artifact/index.ts";
 import { asAssayError } from "../../base/index.ts";
-import { sliceBatch, type Tensor } from "../../tensor/index.ts";
+import type { Tensor } from "../../tensor/index.ts";
 import { defaultSession } from "../../workload/index.ts";
 import { JobFault } from "../worker.ts";
+import { itemCount, itemsOf } from "./items.ts";
+import type { BuildJob } from "./jobs.ts";
 import { activationsOf, exposeActivations, type Ranges } from "./int8-static.ts";
 
 const mostItems = 32;
@@ -14,12 +16,11 @@ const mostItems = 32;
 export async function calibrate(
   copy: ModelProto & { graph: NonNullable<ModelProto["graph"]> },
   data: NamedTensors,
-  batchable: boolean,
+  { rows, batchable }: Pick<BuildJob, "rows" | "batchable">,
   progress: (done: number, total: number) => void,
 ): Promise<Ranges> {
   const names = activationsOf(copy.graph);
   exposeActivations(copy.graph, names);
-  const inputs = new Map(Object.entries(data));
   const session = await openOnnxSession(toBinary(ModelProtoSchema, copy), defaultSession(1), null).catch((fault: unknown) => {
     throw new JobFault("unsupported_op", asAssayError(fault).message);
   });
@@ -33,10 +34,10 @@ export async function calibrate(
     }
     ranges.set(name, [low, high]);
   };
-  const count = [...inputs.values()][0]?.shape[0] ?? 0;
+  const count = itemCount(data, rows);
   const step = batchable ? mostItems : 1;
   for (let from = 0; from < count; from += step) {
-    const feed = new Map([...inputs].map(([name, tensor]) => [name, sliceBatch(tensor, from, Math.min(count, from + step))]));
+    const feed = itemsOf(data, rows, from, Math.min(count, from + step));
     const found = await session.run(feed);
     for (const name of names) {
       const tensor = found.get(name) ?? feed.get(name);

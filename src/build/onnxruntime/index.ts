@@ -5,7 +5,7 @@ import type { Json } from "../../base/index.ts";
 import { defaultSession, type Route } from "../../workload/index.ts";
 import type { ArtifactRequest } from "../obtain.ts";
 import type { WorkerSpec } from "../supervisor.ts";
-import type { BuildJob, ScreenJob, SmokeJob } from "./jobs.ts";
+import type { BuildJob, RowsPerItem, ScreenJob, SmokeJob } from "./jobs.ts";
 
 export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entryUrl(import.meta.url, "./worker.entry.js") };
 
@@ -113,12 +113,20 @@ export function artifactRequest({
       outFolder,
       calibrationFile: needsCalibration ? calibration.file : null,
       batchable: isBatchable(header),
+      rows: rowsOf(header),
       weightBits,
     };
     return job as unknown as Json;
   };
   const smoke = (path: string): Json => {
-    const job: SmokeJob = { kind: "smoke", modelPath: path, inputsFile: smokeFile, session: defaultSession(1), outputs };
+    const job: SmokeJob = {
+      kind: "smoke",
+      modelPath: path,
+      inputsFile: smokeFile,
+      rows: rowsOf(header),
+      session: defaultSession(1),
+      outputs,
+    };
     return job as unknown as Json;
   };
   return {
@@ -137,6 +145,10 @@ export function artifactRequest({
 /** Whether requests can be joined along the first size of every input. */
 export const isBatchable = (header: ModelHeader): boolean =>
   header.inputs.length > 0 && header.inputs.every(({ shape }) => shape[0] === -1);
+
+/** Rows that one item takes in a tensor file. */
+export const rowsOf = (header: ModelHeader): RowsPerItem =>
+  Object.fromEntries(header.inputs.map(({ name, shape }) => [name, shape[0] === -1 ? 1 : (shape[0] ?? 1)]));
 
 /** The job that screens arms. */
 export const screenJob = (arms: ScreenJob["arms"]): Json => ({ kind: "screen", arms }) as unknown as Json;

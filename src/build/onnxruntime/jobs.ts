@@ -3,6 +3,9 @@ import { z } from "zod";
 import type { Route, SessionSettings } from "../../workload/index.ts";
 import type { ScreenArm } from "../screen.ts";
 
+/** Rows that one item takes in each input's tensor file: 1 with a batch dimension, else the input's first size. */
+export type RowsPerItem = Readonly<Record<string, number>>;
+
 export interface BuildJob {
   kind: "build";
   modelPath: string;
@@ -10,6 +13,7 @@ export interface BuildJob {
   outFolder: string;
   /** Tensor file of the calibration split; null for routes that need none. */
   calibrationFile: string | null;
+  rows: RowsPerItem;
   batchable: boolean;
   weightBits: 7 | 8;
 }
@@ -18,12 +22,13 @@ export interface SmokeJob {
   modelPath: string;
   /** Tensor file of a few items. */
   inputsFile: string;
+  rows: RowsPerItem;
   session: SessionSettings;
   outputs: readonly string[];
 }
 export interface ScreenJob {
   kind: "screen";
-  arms: readonly (ScreenArm & { outputs: readonly string[] })[];
+  arms: readonly (ScreenArm & { outputs: readonly string[]; rows: RowsPerItem })[];
 }
 export type OnnxJob = BuildJob | SmokeJob | ScreenJob;
 

@@ -7,10 +7,11 @@ import { ModelProtoSchema } from "onnx-buf";
 import { asAssayError } from "../../base/index.ts";
 import { onnxRuntimeVersion, openOnnxSession, readModel, readTensors, type OnnxSession } from "../../artifact/index.ts";
 import { writeWhole } from "../../host/index.ts";
-import { sliceBatch, type Tensor } from "../../tensor/index.ts";
+import type { Tensor } from "../../tensor/index.ts";
 import { JobFault, runWorker, type JobContext } from "../worker.ts";
 import { calibrate } from "./calibrate.ts";
 import { convertToFloat16 } from "./float16.ts";
+import { itemCount, itemsOf } from "./items.ts";
 import { quantiseDynamically } from "./int8-dynamic.ts";
 import { quantiseStatically } from "./int8-static.ts";
 import { jobKind, type BuildJob, type OnnxJob, type ScreenJob, type SmokeJob } from "./jobs.ts";
@@ -23,7 +24,7 @@ async function build(job: BuildJob, context: JobContext): Promise<void> {
   let changed = 1;
   if (route.precision === "int8-static") {
     const data = readTensors(job.calibrationFile!);
-    const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job.batchable, progress));
+    const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job, progress));
     changed = await context.phase("quantise", () => quantiseStatically(model.graph, ranges, { ...route, weightBits: job.weightBits }));
   } else if (route.precision === "int8-dynamic")
     changed = await context.phase("quantise", () => quantiseDynamically(model.graph, job.weightBits));
@@ -71,11 +72,10 @@ const smokeItems = 32;
 async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
   const session = await context.phase("load", () => open(job.modelPath, job));
   await context.phase("run", async () => {
-    const all = Object.entries(readTensors(job.inputsFile));
-    const count = Math.min(smokeItems, all[0]?.[1].shape[0] ?? 1);
+    const data = readTensors(job.inputsFile);
+    const count = Math.min(smokeItems, itemCount(data, job.rows));
     try {
-      for (let item = 0; item < count; item++)
-        checkOutputs(await session.run(new Map(all.map(([name, tensor]) => [name, sliceBatch(tensor, item, item + 1)]))));
+      for (let item = 0; item < count; item++) checkOutputs(await session.run(itemsOf(data, job.rows, item, item + 1)));
     } catch (fault) {
       throw fault instanceof JobFault
         ? fault
@@ -84,6 +84,8 @@ async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
   });
 }
 
+/** Different inputs that an arm runs in turn. */
+const mostInputs = 32;
 /** Runs before the clock starts, at least, and for at least this share of the window. */
 const warmRuns = 3;
 
@@ -96,12 +98,9 @@ async function screen(job: ScreenJob, context: JobContext): Promise<void> {
     const arm = arms.get(id);
     if (!arm) throw new Error(`arm ${id} was not announced`);
     const session = await openOnnxSession(arm.modelPath, arm.session, arm.outputs);
-    const all = new Map(Object.entries(readTensors(arm.inputsFile)));
-    const count = Math.max(1, Math.min(32, Math.floor(([...all.values()][0]?.shape[0] ?? arm.batchSize) / arm.batchSize)));
-    const inputs = Array.from(
-      { length: count },
-      (_, k) => new Map([...all].map(([name, tensor]) => [name, sliceBatch(tensor, k * arm.batchSize, (k + 1) * arm.batchSize)])),
-    );
+    const data = readTensors(arm.inputsFile);
+    const count = Math.max(1, Math.min(mostInputs, Math.floor(itemCount(data, arm.rows) / arm.batchSize)));
+    const inputs = Array.from({ length: count }, (_, k) => itemsOf(data, arm.rows, k * arm.batchSize, (k + 1) * arm.batchSize));
     const made = { session, inputs };
     opened.set(id, made);
     return made;
