@@ -1,6 +1,7 @@
 // The least an open-loop client can be: no records, no ledger, no classes. What the load generator's lag is held against.
 import { connect } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
+import { randomStream } from "../dist/base/index.js";
 
 const { port, rate, seconds, connections, request } = workerData;
 const bytes = Buffer.from(request);
@@ -13,6 +14,8 @@ const open = () =>
   });
 for (let i = 0; i < connections; i++) idle.push(await open());
 const n = rate * seconds;
+const stream = randomStream("bare", "arrivals");
+const gaps = Float64Array.from({ length: n }, () => (stream.exponential() * 1000) / rate);
 const start = performance.now() + 5;
 let [at, due] = [0, start];
 const step = () => {
@@ -20,8 +23,7 @@ const step = () => {
   for (let burst = 0; at < n && due <= now && burst < 64; burst++) {
     lags.push(performance.now() - due);
     idle.shift()?.write(bytes);
-    at++;
-    due += (-Math.log(1 - Math.random()) * 1000) / rate;
+    due += gaps[at++];
   }
   if (at < n) setImmediate(step);
   else {

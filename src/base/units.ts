@@ -29,8 +29,11 @@ export const parseDurationMs = (text: string): number => parse(text, timeMs, "du
 /** Bytes in a text such as `512MiB`. */
 export const parseBytes = (text: string): number => parse(text, sizeBytes, "size", "2GiB");
 
+/** A number for a sentence: that many significant digits, no locale. */
+export const figure = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));
+
 /** A size for people: 204 kB, 5.3 MB. */
 export function formatBytes(bytes: number): string {
   const [unit, scale] = bytes >= 1e9 ? ["GB", 1e9] : bytes >= 1e6 ? ["MB", 1e6] : bytes >= 1e3 ? ["kB", 1e3] : ["B", 1];
-  return `${Number((bytes / (scale as number)).toPrecision(3))} ${unit}`;
+  return `${figure(bytes / (scale as number))} ${unit}`;
 }

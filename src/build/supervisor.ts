@@ -182,12 +182,9 @@ export function startJob(spec: WorkerSpec, start: unknown, options: JobOptions):
       case "error":
         return failed(terminal.class, terminal.message);
       default: {
-        const memory = child.signalCode === "SIGKILL" || /out of memory|bad_alloc|heap limit/i.test(lines);
+        const outOfMemory = /out of memory|bad_alloc|heap limit/i.test(lines);
         const end = child.signalCode ?? `exit ${child.exitCode}`;
-        return failed(
-          memory && /memory|bad_alloc|heap/i.test(lines) ? "oom" : "worker_crash",
-          `it ended without a word (${end}) ${lines.trim().slice(-500)}`.trim(),
-        );
+        return failed(outOfMemory ? "oom" : "worker_crash", `it ended without a word (${end}) ${lines.trim().slice(-500)}`.trim());
       }
     }
   });

@@ -81,7 +81,7 @@ export function draftWorkload(
     const column = typeof field === "string" ? columns.columns.get(field) : undefined;
     const image = column?.kind === "numbers" && column.source === "u1" && spec.datatype === "FP32";
     const fieldText =
-      field === null ? `TODO  # none of ${[...columns.columns.keys()].slice(0, 8).join(", ")} has ${size} numbers an item` : yaml(field);
+      field === null ? `choose  # none of ${[...columns.columns.keys()].slice(0, 8).join(", ")} has ${size} numbers an item` : yaml(field);
     return [
       `    ${yaml(spec.name)}:`,
       `      field: ${fieldText}`,

@@ -1,6 +1,6 @@
 /** The accuracy gate: the candidate against the baseline on the same holdout items, through the served path. Fails closed. */
 import type { AccuracyView, RunRecord } from "../bench/index.ts";
-import { randomStream } from "../base/index.ts";
+import { figure, randomStream } from "../base/index.ts";
 import { bootstrapMean, clopperPearson, meanInterval, pairedProportions, type Interval } from "../stats/index.ts";
 import type { CandidateVerdict, Gate } from "./verdict.ts";
 
@@ -10,7 +10,8 @@ export interface AccuracyTargets {
   maxDrop: number | null;
 }
 
-const figure = (value: number): string => String(Number(value.toPrecision(4)));
+/** Accuracies differ in the fourth digit. */
+const shown = (value: number): string => figure(value, 4);
 
 /** The metric over the items that have a value, with its interval: exact for right-or-wrong, t for means. */
 function levelOf({ scores }: AccuracyView, binary: boolean): Interval {
@@ -104,21 +105,21 @@ export function judgeAccuracy(
   };
   const { minimum, maxDrop } = targets;
   if (minimum !== null && sign * level.value < sign * minimum)
-    fall("fail", `${run.metric.name} is ${figure(level.value)}, the minimum is ${figure(minimum)}`);
+    fall("fail", `${run.metric.name} is ${shown(level.value)}, the minimum is ${shown(minimum)}`);
   if (maxDrop !== null && difference !== null) {
     const worst = sign > 0 ? difference.low : -difference.high;
     const best = sign > 0 ? difference.high : -difference.low;
     const floor = noiseFloor(baselineLooks);
     if (floor > maxDrop)
-      fall("cannot-tell", `the margin ${figure(maxDrop)} is below the noise floor ${figure(floor)} of the baseline itself`);
+      fall("cannot-tell", `the margin ${shown(maxDrop)} is below the noise floor ${shown(floor)} of the baseline itself`);
     else if (best < -maxDrop)
-      fall("fail", `${run.metric.name} drops by ${figure(-sign * difference.value)}, at most ${figure(maxDrop)} is allowed`);
+      fall("fail", `${run.metric.name} drops by ${shown(-sign * difference.value)}, at most ${shown(maxDrop)} is allowed`);
     else if (worst <= -maxDrop)
-      fall("cannot-tell", `the drop may be as large as ${figure(-worst)}, at most ${figure(maxDrop)} is allowed: more items are needed`);
+      fall("cannot-tell", `the drop may be as large as ${shown(-worst)}, at most ${shown(maxDrop)} is allowed: more items are needed`);
   }
   if (reasons.length === 0) {
     reasons.push(
-      `${run.metric.name} ${figure(level.value)}${difference === null ? "" : `, difference to the baseline between ${figure(difference.low)} and ${figure(difference.high)}`}`,
+      `${run.metric.name} ${shown(level.value)}${difference === null ? "" : `, difference to the baseline between ${shown(difference.low)} and ${shown(difference.high)}`}`,
     );
   }
   return { gate: { result, reasons }, accuracy };

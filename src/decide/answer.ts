@@ -3,6 +3,7 @@
  * of cost overlap the simplest is proposed, and nothing slower than the default is ever proposed for
  * its speed. A proposal other than the baseline must have been confirmed.
  */
+import { figure } from "../base/index.ts";
 import { peakWhereCheaper } from "../cost/index.ts";
 import { pairsToSee, type PairedRatio } from "../stats/index.ts";
 import type { CostFigures } from "./figures.ts";
@@ -26,7 +27,6 @@ const passes = (one: Judged): boolean => gatesOf(one).every((result) => result =
 const fails = (one: Judged): boolean => gatesOf(one).includes("fail");
 /** Measurably slower than the baseline, by wall and by CPU time. */
 const slower = ({ latency, cpu }: Judged): boolean => (latency?.low ?? 0) > 1 && (cpu === null || cpu.low > 1);
-const figure = (value: number): string => String(Number(value.toPrecision(3)));
 
 const simplest = (some: readonly Judged[]): Judged =>
   [...some].sort(

@@ -1,4 +1,5 @@
 /** What a visit proves about the targets: met, missed, or nothing. Fails closed. */
+import { figure } from "../base/index.ts";
 import type { StepOutcome, VisitView } from "../bench/index.ts";
 import { certifiedUpperBound, percentileInterval, sampleFloor, wilsonInterval } from "../stats/index.ts";
 import { latencyTargets, type Workload } from "../workload/index.ts";
@@ -25,7 +26,6 @@ const sustainedDrift = 0.02;
 /** A reading of /proc is good to a clock tick: this much above the threads is no breach. */
 const cpuTolerance = 1.05;
 
-const figure = (value: number): string => String(Number(value.toPrecision(3)));
 const percentName = (percent: number): string => `p${percent}`;
 
 /** CPU seconds a second of the server during the visit; null where the system does not tell. */

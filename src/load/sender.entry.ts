@@ -42,7 +42,6 @@ interface Connection {
   request: Pending | null;
   connected: boolean;
   served: boolean;
-  sentAt: number;
   firstAt: number;
   dead: boolean;
 }
@@ -208,7 +207,6 @@ function open(): Connection {
     request: null,
     connected: false,
     served: false,
-    sentAt: Number.NaN,
     firstAt: Number.NaN,
     dead: false,
   };
@@ -232,7 +230,6 @@ function open(): Connection {
 
 function write(connection: Connection, pending: Pending): void {
   const at = now();
-  connection.sentAt = at;
   if (pending.block) {
     pending.block.table.sentNs[pending.row] = ns(at);
     pending.block.table.fresh[pending.row] = connection.served ? 0 : 1;
@@ -243,7 +240,6 @@ function write(connection: Connection, pending: Pending): void {
 
 function dispatch(pending: Pending, connection: Connection): void {
   connection.request = pending;
-  connection.sentAt = Number.NaN;
   busy.add(connection);
   if (connection.connected) write(connection, pending);
 }
@@ -351,8 +347,7 @@ function step(): void {
   const at = now();
   const gap = at - lastTurn;
   if (gap > stallMs + handled * workMs && at > windowStart) {
-    const start = lastTurn;
-    stalls.push([start - windowStart, gap]);
+    stalls.push([lastTurn - windowStart, gap]);
   }
   lastTurn = at;
   handled = 0;

@@ -2,6 +2,7 @@
  * Records → figures and the run's validity, by the definitions of the guide's page on measurement.
  * Pure: the same records give the same figures on every machine.
  */
+import { figure } from "../base/index.ts";
 import { percentile } from "../stats/index.ts";
 import type { LoadContext } from "./plan.ts";
 import { outcomeClasses, outcomeNumber, type OutcomeClass, type RecordTable } from "./records.ts";
@@ -44,8 +45,6 @@ export interface RunSummary {
 const taintShare = 0.005;
 const tolerance = 0.01;
 const littleTolerance = 0.05;
-
-const figure = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** For each request whether a stall overlaps its life; both ascend by time. */
 function touchedBy(table: RecordTable, stalls: readonly (readonly [number, number])[]): Uint8Array {

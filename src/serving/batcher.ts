@@ -1,6 +1,6 @@
 /**
  * The queue of a replica: bounded, first come first served, and joining waiting requests of equal
- * shape into one run, up to a size and a delay. Without batching a request goes straight to the model.
+ * shape into one run, up to a size and a delay. What has arrived is read first, then served, so that requests really meet.
  */
 import { concatBatch, sliceBatch, type Tensor } from "../tensor/index.ts";
 

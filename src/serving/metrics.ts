@@ -1,7 +1,8 @@
 /** What the server counts, under the names that Triton gives them. Refused requests count too. */
 import { Counter, Gauge, Registry } from "prom-client";
 
-export type FailureReason = "CLIENT" | "QUEUE_FULL" | "BACKEND";
+const failureReasons = ["CLIENT", "QUEUE_FULL", "BACKEND"] as const;
+export type FailureReason = (typeof failureReasons)[number];
 
 export interface Metrics {
   succeeded(queueMs: number, computeMs: number, requestMs: number, items: number): void;
@@ -20,8 +21,7 @@ export function createMetrics(model: string, waiting: () => number): Metrics {
   const request = counter("nv_inference_request_duration_us", "Time of answered requests in the server, microseconds").labels(labels);
   const queue = counter("nv_inference_queue_duration_us", "Time of answered requests in the queue, microseconds").labels(labels);
   const compute = counter("nv_inference_compute_infer_duration_us", "Time of answered requests in the model, microseconds").labels(labels);
-  const reasons = { CLIENT: 0, QUEUE_FULL: 0, BACKEND: 0 };
-  for (const reason of Object.keys(reasons)) failure.labels({ ...labels, reason }).inc(0);
+  for (const reason of failureReasons) failure.labels({ ...labels, reason }).inc(0);
   new Gauge({
     name: "nv_inference_pending_request_count",
     help: "Requests that wait",

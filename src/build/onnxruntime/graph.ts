@@ -70,6 +70,13 @@ export function freshName(graph: GraphProto, wish: string): string {
   return name;
 }
 
+/** Adds a constant under a name like that; returns the name. */
+export function addConstant(graph: GraphProto, wish: string, type: number, dims: readonly number[], data: ArrayBufferView): string {
+  const name = freshName(graph, wish);
+  graph.initializer.push(tensorOf(name, type, dims, data));
+  return name;
+}
+
 /** Takes out initialisers and Constant nodes that nobody uses any more; graphs within nodes count as users. */
 export function removeUnused(graph: GraphProto): void {
   const used = new Set(graph.output.map(({ name }) => name));

@@ -4,6 +4,7 @@
  */
 import type { GraphProto, NodeProto } from "onnx-buf";
 import {
+  addConstant,
   constantOf,
   floatsOf,
   freshName,
@@ -12,7 +13,6 @@ import {
   onnxType,
   quantiseWeights,
   removeUnused,
-  tensorOf,
   weightedNodes,
   type WeightBits,
   type WeightedNode,
@@ -29,11 +29,7 @@ export function quantiseDynamically(graph: GraphProto, weightBits: WeightBits): 
   const targets = new Map(weightedNodes(graph).map((target) => [target.node, target]));
   const quantised = new Map<string, { q: string; scale: string; zero: string }>();
   const nodes: NodeProto[] = [];
-  const add = (name: string, type: number, dims: number[], data: ArrayBufferView): string => {
-    const fresh = freshName(graph, name);
-    graph.initializer.push(tensorOf(fresh, type, dims, data));
-    return fresh;
-  };
+  const add = (name: string, type: number, dims: number[], data: ArrayBufferView): string => addConstant(graph, name, type, dims, data);
   const quantise = (x: string): { q: string; scale: string; zero: string } => {
     const known = quantised.get(x);
     if (known) return known;

@@ -6,6 +6,7 @@
 import { create } from "@bufbuild/protobuf";
 import { TypeProto_TensorSchema, TypeProtoSchema, ValueInfoProtoSchema, type GraphProto, type NodeProto } from "onnx-buf";
 import {
+  addConstant,
   constantOf,
   floatsOf,
   freshName,
@@ -13,7 +14,6 @@ import {
   onnxType,
   quantiseWeights,
   removeUnused,
-  tensorOf,
   weightedNodes,
   type WeightBits,
 } from "./graph.ts";
@@ -66,11 +66,7 @@ export function quantisationOf([low, high]: readonly [number, number], activatio
 /** Rewrites the graph in place; returns how many operators changed. */
 export function quantiseStatically(graph: GraphProto, ranges: Ranges, { perChannel, activations, weightBits }: StaticOptions): number {
   const targets = weightedNodes(graph);
-  const add = (name: string, type: number, dims: number[], data: ArrayBufferView): string => {
-    const fresh = freshName(graph, name);
-    graph.initializer.push(tensorOf(fresh, type, dims, data));
-    return fresh;
-  };
+  const add = (name: string, type: number, dims: number[], data: ArrayBufferView): string => addConstant(graph, name, type, dims, data);
   const scaleOf = new Map<string, number>();
   const before = new Map<NodeProto, NodeProto[]>();
   const pairs: { name: string; nodes: NodeProto[]; result: string }[] = [];
