@@ -159,7 +159,7 @@ describe("damage", () => {
     expect(readdirSync(join(folder, "cache/artifacts/damaged")).length).toBeGreaterThan(0);
   });
 
-  it("a disk that is full is said, and nothing half-written is left", async () => {
+  it("a disk that is full is said, nothing half-written is left, and the run goes on when there is room", async () => {
     const limit = ["bash", "-c", 'ulimit -f 600; trap "" XFSZ; exec "$@"', "bash"];
     const { code, stderr } = await assay(["decide", "workload.yaml", "--out", "full"], {
       cwd: folder,
@@ -171,5 +171,8 @@ describe("damage", () => {
     expect(existsSync(join(folder, "full/verdict.json"))).toBe(false);
     expect(readdirSync(join(folder, "cache-full/artifacts/work"))).toEqual([]);
     expect(childrenLeft()).toEqual([]);
+    const resumed = await assay(["decide", "workload.yaml", "--resume", "full"], where);
+    expect([0, 4], resumed.stderr).toContain(resumed.code);
+    expect((await assay(["verify", "full"], where)).code).toBe(0);
   });
 });
