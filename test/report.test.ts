@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -104,6 +104,7 @@ describe.skipIf(browser === undefined)(`in a browser${browser === undefined ? " 
       }
     } finally {
       await launched.close();
+      rmSync(folder, { recursive: true });
     }
   });
 });

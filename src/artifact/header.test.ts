@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -15,11 +15,12 @@ import {
   ValueInfoProtoSchema,
   type TypeProto,
 } from "onnx-buf";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { readModelHeader, readModel, readTensors, writeTensors } from "./index.ts";
 
 const models = new URL("../../examples/digits/models/", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "assay-header-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const tensorType = (elemType: number, dims: (number | string)[]): TypeProto => {
   const dim = dims.map((size) =>

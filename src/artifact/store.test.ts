@@ -1,10 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { openStore, readArtifact, realDisk, type Artifact, type ArtifactKeyFields, type Disk, type Store } from "./index.ts";
 
-const newFolder = (): string => mkdtempSync(join(tmpdir(), "assay-store-"));
+const home = mkdtempSync(join(tmpdir(), "assay-store-"));
+afterAll(() => rmSync(home, { recursive: true }));
+const newFolder = (): string => mkdtempSync(join(home, "one-"));
 const limitBytes = 1_000_000;
 
 const fields = (changes: { version?: string; perChannel?: boolean; digest?: string } = {}): ArtifactKeyFields => ({

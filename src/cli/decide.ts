@@ -1,7 +1,6 @@
 /** `assay decide`: from a workload file to a verdict and a report. */
-import { existsSync, readdirSync, rmSync, mkdtempSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { tmpdir } from "node:os";
 import { basename, join, relative, resolve } from "node:path";
 import { openStore } from "../artifact/index.ts";
 import { AssayError, digestBytes, parseDurationMs, type Json } from "../base/index.ts";
@@ -96,8 +95,9 @@ async function measure(
 ): Promise<void> {
   const { workload, models, dataset, funnel, machine } = question;
   const { traffic } = workload;
-  const workFolder = mkdtempSync(join(tmpdir(), "assay-"));
   const store = openStore(join(cacheFolder(), "artifacts"), { limitBytes: cacheLimitBytes });
+  // In the store, which clears what killed processes leave.
+  const workFolder = store.workFolder();
   const slowest = Math.max(0, ...latencyTargets(workload).map(([, ms]) => ms));
   const line = progressLine(process.stderr, options.json === true && !process.stderr.isTTY);
   const fleet = openFleet({
@@ -128,8 +128,8 @@ async function measure(
   } finally {
     line.end();
     await fleet.close();
+    store.discard(workFolder);
     store.close();
-    rmSync(workFolder, { recursive: true, force: true });
   }
 }
 

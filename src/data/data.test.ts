@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zipSync } from "fflate";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { ModelHeader } from "../artifact/index.ts";
 import type { Tensor, TensorSpec } from "../tensor/index.ts";
 import { parseWorkload } from "../workload/index.ts";
@@ -64,7 +64,10 @@ describe("text files", () => {
   });
 });
 
-const folder = mkdtempSync(join(tmpdir(), "assay-data-"));
+const home = mkdtempSync(join(tmpdir(), "assay-data-"));
+const folder = join(home, "own");
+mkdirSync(folder);
+afterAll(() => rmSync(home, { recursive: true }));
 const header = (inputs: TensorSpec[], outputs: TensorSpec[]): ModelHeader =>
   ({
     digest: "0",

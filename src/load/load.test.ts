@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -210,7 +210,8 @@ describe("the summary of a run", () => {
 
 describe("records on disk", () => {
   it("come back as they were", async () => {
-    const path = join(mkdtempSync(join(tmpdir(), "assay-records-")), "r.arrow");
+    const folder = mkdtempSync(join(tmpdir(), "assay-records-"));
+    const path = join(folder, "r.arrow");
     const table = tableOf([1, 2, 3], { lagMs: 0.5 });
     const writer = openRecords(path);
     writer.write(table);
@@ -220,5 +221,6 @@ describe("records on disk", () => {
     expect(back.length).toBe(4);
     expect([...back.doneNs]).toEqual([1e6, 12e6, 23e6, 4e6]);
     expect(back.issuedNs[0]).toBe(500_000);
+    rmSync(folder, { recursive: true });
   });
 });

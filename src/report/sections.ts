@@ -204,18 +204,23 @@ function accuracySection({ candidates }: Verdict): string {
   );
 }
 
+const confirmedWords = { yes: "confirmed on a fresh build", no: "not confirmed on a fresh build", "not-needed": "" } as const;
+
+/** How the cost came about, and what else a reader must know. */
+function remark({ name, cost, costUnknown, confirmed, notes }: CandidateVerdict): string {
+  const basis = cost ? cost.basis : `cost unknown, ${costUnknown ?? "not measured"}`;
+  return `${name}: ${[basis, confirmedWords[confirmed], ...notes].filter(Boolean).join("; ")}`;
+}
+
 function costSection({ candidates }: Verdict): string {
   const front = frontFigure(candidates);
-  const rows = candidates.map(({ name, cost, against, cpuMsPerRequest, peakMemoryBytes, confirmed, notes }) => [
+  const rows = candidates.map(({ name, cost, against, cpuMsPerRequest, peakMemoryBytes }) => [
     plain(name),
     number(cost ? interval(cost.perMillionGoodUsd, usd) : "unknown"),
     number(interval(cpuMsPerRequest, milliseconds)),
     number(bytes(peakMemoryBytes)),
     number(against ? interval(against.latency, (value) => figure(value)) : ""),
     number(against ? interval(against.cpu, (value) => figure(value)) : ""),
-    plain(
-      [confirmed === "yes" ? "confirmed on a fresh build" : confirmed === "no" ? "not confirmed" : "", ...notes].filter(Boolean).join("; "),
-    ),
   ]);
   return section(
     "cost-h",
@@ -224,12 +229,10 @@ function costSection({ candidates }: Verdict): string {
     frame(front?.svg ?? ""),
     table(
       "Cost, CPU, memory, and ratios to the baseline in paired blocks",
-      ["candidate", "$ per million good", "CPU per request", "peak memory", "× median latency", "× CPU time", "notes"],
+      ["candidate", "$ per million good", "CPU per request", "peak memory", "× median latency", "× CPU time"],
       rows,
     ),
-    list(
-      candidates.map(({ name, cost, costUnknown }) => `${name}: ${cost ? cost.basis : `cost unknown, ${costUnknown ?? "not measured"}`}`),
-    ),
+    list(candidates.map(remark)),
   );
 }
 

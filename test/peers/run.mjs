@@ -1,7 +1,7 @@
 // Our servers and clients against others' real ones. Each peer is installed by its script into a cache
 // folder outside the clone; one that cannot be had is skipped, with its reason, and counted.
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -101,12 +101,14 @@ if (python) {
 const wrk = await peer("wrk", 1, []);
 if (wrk) {
   await check("wrk gets nothing but answers from our server", async () => {
-    const script = join(mkdtempSync(join(tmpdir(), "assay-wrk-")), "post.lua");
+    const folder = mkdtempSync(join(tmpdir(), "assay-wrk-"));
+    const script = join(folder, "post.lua");
     const body = JSON.stringify({
       inputs: [{ name: "x", shape: [1, 1, 28, 28], datatype: "FP32", data: [...image.data].map((value) => Number(value.toPrecision(3))) }],
     });
     writeFileSync(script, `wrk.method = "POST"\nwrk.body = [[${body}]]\nwrk.headers["Content-Type"] = "application/json"\n`);
     const { stdout } = await run(wrk, ["-t1", "-c16", "-d2s", "-s", script, `${ours.url}/v2/models/digits/infer`]);
+    rmSync(folder, { recursive: true });
     if (/Non-2xx|Socket errors/.test(stdout) || !(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]) > 100)) throw new Error(stdout);
   });
 }
