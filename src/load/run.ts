@@ -28,7 +28,7 @@ interface SenderDone {
   bodies: KeptBody[];
 }
 /** What the sending thread says. */
-export type FromSender = { block: RecordTable } | { done: SenderDone };
+export type FromSender = { block: RecordTable; warmUp: boolean } | { done: SenderDone };
 
 export interface LoadRun {
   table: RecordTable;
@@ -59,6 +59,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
         reject(new AssayError("LOAD_FAILED", `the sending thread ended: ${String(cause)}`, { cause }));
       sender.on("message", (message: FromSender) => {
         if ("done" in message) return resolve(message.done);
+        if (message.warmUp) return;
         tables.push(message.block);
         writer?.write(message.block);
       });

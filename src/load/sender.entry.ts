@@ -17,6 +17,8 @@ const plan = workerData as LoadPlan;
 const port = parentPort!;
 const now = (): number => performance.now();
 const blockRows = 8192;
+/** Small, so that the warm-up has handed some over before the window begins. */
+const warmUpRows = 512;
 /** Most sends in one turn, so that answers are read in between. */
 const burst = 64;
 /** A turn that takes longer than this without work of ours is a stall, milliseconds. */
@@ -24,14 +26,16 @@ const stallMs = 0.5;
 /** What one send or one answer may cost in a turn before the rest counts as a stall, milliseconds. */
 const workMs = 0.05;
 
+/** Blocks of the warm-up are filled and handed over like any other: code that the window is first to run would be compiled in it. */
 interface Block {
   table: RecordTable;
+  warmUp: boolean;
   used: number;
   open: number;
   closed: boolean;
 }
 interface Pending {
-  block: Block | null;
+  block: Block;
   row: number;
   item: number;
   due: number;
@@ -76,15 +80,19 @@ const windowEnd = durationMs === null ? Number.POSITIVE_INFINITY : windowStart +
 const ns = (ms: number): number => Math.round((ms - windowStart) * 1e6);
 
 function rowFor(due: number, item: number): Pending {
-  if (due < windowStart && plan.warmUpMs > 0) return { block: null, row: 0, item, due };
-  if (!block || block.used === blockRows) {
-    if (block) block.closed = true;
-    block = { table: createTable(blockRows), used: 0, open: 0, closed: false };
+  const warmUp = due < windowStart && plan.warmUpMs > 0;
+  if (!block || block.used === block.table.length || block.warmUp !== warmUp) {
+    const last = block;
+    block = { table: createTable(warmUp ? warmUpRows : blockRows), warmUp, used: 0, open: 0, closed: false };
+    if (last) {
+      last.closed = true;
+      flush(last);
+    }
   }
   const row = block.used++;
   block.open++;
   const { table } = block;
-  table.index[row] = recorded++;
+  table.index[row] = warmUp ? 0 : recorded++;
   table.item[row] = item;
   table.scheduledNs[row] = ns(due);
   table.issuedNs[row] = ns(now());
@@ -100,7 +108,7 @@ function send(message: FromSender, transfer: readonly ArrayBuffer[] = []): void 
 function flush(done: Block): void {
   if (done.open === 0 && (done.closed || finishedScheduling) && done.used > 0) {
     // Handed over, not copied: a copy of this size would hold up the loop.
-    send({ block: headOf(done.table, done.used) }, buffersOf(done.table));
+    send({ block: headOf(done.table, done.used), warmUp: done.warmUp }, buffersOf(done.table));
     done.used = 0;
     if (block === done) block = null;
   }
@@ -108,7 +116,6 @@ function flush(done: Block): void {
 
 function finish(pending: Pending, outcome: OutcomeClass, at: number): void {
   const { block: own, row } = pending;
-  if (!own) return;
   own.table.outcome[row] = outcomeNumber(outcome);
   own.table.doneNs[row] = ns(at);
   own.open--;
@@ -139,19 +146,17 @@ function drop(connection: Connection): void {
 function onAnswer(connection: Connection, answer: HttpAnswer, at: number): void {
   const pending = connection.request!;
   const outcome = judge(answer.status, answer.headerBytes, answer.body);
-  const { block: own, row } = pending;
-  if (own) {
-    const { table } = own;
-    const { queueUs, computeUs, batch } = parseTiming(answer.timing);
-    table.firstByteNs[row] = ns(connection.firstAt);
-    table.status[row] = answer.status;
-    table.queueUs[row] = queueUs;
-    table.computeUs[row] = computeUs;
-    table.batch[row] = batch;
-    table.bytesIn[row] = answer.body.byteLength;
-    if (plan.keepBodies)
-      bodies.push({ item: pending.item, status: answer.status, headerBytes: answer.headerBytes, batch, body: new Uint8Array(answer.body) });
-  }
+  const { block: own, row, item } = pending;
+  const { table } = own;
+  const { status, headerBytes, body } = answer;
+  const { queueUs, computeUs, batch } = parseTiming(answer.timing);
+  table.firstByteNs[row] = ns(connection.firstAt);
+  table.status[row] = status;
+  table.queueUs[row] = queueUs;
+  table.computeUs[row] = computeUs;
+  table.batch[row] = batch;
+  table.bytesIn[row] = body.byteLength;
+  if (plan.keepBodies && !own.warmUp) bodies.push({ item, status, headerBytes, batch, body: new Uint8Array(body) });
   connection.served = true;
   finish(pending, outcome, at);
   if (answer.keepAlive) release(connection);
@@ -230,11 +235,10 @@ function open(): Connection {
 
 function write(connection: Connection, pending: Pending): void {
   const at = now();
-  if (pending.block) {
-    pending.block.table.sentNs[pending.row] = ns(at);
-    pending.block.table.fresh[pending.row] = connection.served ? 0 : 1;
-    if (closedLoop) pending.block.table.scheduledNs[pending.row] = pending.block.table.issuedNs[pending.row] = ns(at);
-  }
+  const { table } = pending.block;
+  table.sentNs[pending.row] = ns(at);
+  table.fresh[pending.row] = connection.served ? 0 : 1;
+  if (closedLoop) table.scheduledNs[pending.row] = table.issuedNs[pending.row] = ns(at);
   connection.socket.write(plan.requests[pending.item]!);
 }
 
