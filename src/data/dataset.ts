@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AssayError } from "../base/index.ts";
 import { digestFile, type ModelHeader } from "../artifact/index.ts";
-import { bytesOfData, dataOfBytes, elementBytes, elementCount, type DataType, type Tensor, type TensorSpec } from "../tensor/index.ts";
+import { bytesOfData, elementCount, zeros, type DataType, type Tensor, type TensorSpec } from "../tensor/index.ts";
 import type { Workload } from "../workload/index.ts";
 import type { Column, Columns, NumberColumn } from "./columns.ts";
 import { insideFolder, readColumns } from "./read.ts";
@@ -191,10 +191,7 @@ export async function loadDataset(
     new Map(
       plans.get(modelId)!.map(({ name, datatype, shape, batched, fill }) => {
         const size = elementCount(shape);
-        const all: Tensor["data"] =
-          datatype === "BYTES"
-            ? new Array<string>(items.length * size)
-            : dataOfBytes(datatype, new Uint8Array(items.length * size * elementBytes(datatype)));
+        const all: Tensor["data"] = datatype === "BYTES" ? new Array<string>(items.length * size) : zeros(datatype, items.length * size);
         items.forEach((item, i) => fill(item, all, i * size));
         // A model without a batch dimension takes one item a run; its first size stacks several for a file.
         const whole = batched ? [items.length, ...shape] : shape.length === 0 ? [] : [shape[0]! * items.length, ...shape.slice(1)];

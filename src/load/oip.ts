@@ -1,6 +1,6 @@
 /** Open Inference Protocol v2 from the client's side: a complete request, and what an answer is worth. */
 import { AssayError } from "../base/index.ts";
-import { bytesOfData, dataOfBytes, dataTypes, elementBytes, elementCount, type DataType, type Tensor } from "../tensor/index.ts";
+import { bytesOfData, dataOfBytes, dataTypes, elementBytes, elementCount, zeros, type DataType, type Tensor } from "../tensor/index.ts";
 import type { OutcomeClass } from "./records.ts";
 
 export interface InferCall {
@@ -71,7 +71,7 @@ export function decodeInfer(headerBytes: number | null, body: Uint8Array): Map<s
       if (!Array.isArray(data) || data.length !== count) throw bad(`has ${data?.length ?? 0} elements; its shape asks for ${count}`);
       if (type === "BYTES") tensors.set(name, { datatype: type, shape, data: data as string[] });
       else {
-        const typed = dataOfBytes(type, new Uint8Array(count * elementBytes(type)));
+        const typed = zeros(type, count);
         const wide = type === "INT64" || type === "UINT64";
         data.forEach((value, i) => ((typed as Float64Array)[i] = (wide ? BigInt(value as number) : (value ?? Number.NaN)) as number));
         tensors.set(name, { datatype: type, shape, data: typed });

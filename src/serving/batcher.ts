@@ -32,8 +32,6 @@ export interface Batcher {
   submit(inputs: Tensors, items: number, done: (answer: Answer | null, fault: unknown) => void): boolean;
   /** Requests waiting. */
   waiting: () => number;
-  /** Resolves when nothing waits. */
-  idle(): Promise<void>;
 }
 
 interface Waiting {
@@ -53,7 +51,6 @@ export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, l
   const queue: Waiting[] = [];
   let scheduled = false;
   let timer: NodeJS.Timeout | null = null;
-  const idlers: (() => void)[] = [];
 
   /** The first waiting request and those that can join it, taken out of the queue. */
   const takeGroup = (): Waiting[] => {
@@ -120,7 +117,6 @@ export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, l
       }
       serve(takeGroup());
     }
-    for (const resolve of idlers.splice(0)) resolve();
   };
 
   return {
@@ -134,10 +130,5 @@ export function createBatcher({ run, batchSize, batchDelayMs, queueLimit, now, l
       return true;
     },
     waiting: () => queue.length,
-    idle: () =>
-      new Promise((resolve) => {
-        if (queue.length === 0) resolve();
-        else idlers.push(resolve);
-      }),
   };
 }

@@ -9,20 +9,15 @@ import {
   dataTypes,
   elementBytes,
   elementCount,
+  zeros,
   type DataType,
   type Tensor,
   type TensorSpec,
 } from "../tensor/index.ts";
+import { liftLists, readNumbers, type Lifted } from "./numbers.ts";
 
-/** What the client did wrong; the HTTP status is 400 unless said. */
-export class ClientFault extends Error {
-  readonly status: number;
-  constructor(message: string, status = 400) {
-    super(message);
-    this.name = "ClientFault";
-    this.status = status;
-  }
-}
+/** What the client did wrong: HTTP status 400. */
+export class ClientFault extends Error {}
 
 export interface InferRequest {
   id: string | null;
@@ -49,15 +44,33 @@ interface WireTensor {
 const fault = (message: string): ClientFault => new ClientFault(message);
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
-function parseHead(text: string): Record<string, unknown> {
-  let head: unknown;
+function parseJson(text: string): unknown {
   try {
-    head = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw fault(`the request is no JSON: ${(cause as Error).message}`);
   }
-  if (!isRecord(head)) throw fault("the request is no JSON object");
-  return head;
+}
+
+interface Head {
+  fields: Record<string, unknown>;
+  lists: Lifted["lists"];
+}
+
+function parseHead(bytes: Buffer): Head {
+  const { text, lists } = liftLists(bytes);
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return { fields: asObject(parseJson(bytes.toString("utf8"))), lists: new Map() };
+  }
+  return { fields: asObject(fields), lists };
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  if (!isRecord(value)) throw fault("the request is no JSON object");
+  return value;
 }
 
 const deepest = 32;
@@ -80,7 +93,7 @@ function flatten(name: string, data: readonly unknown[]): unknown[] {
   return flat;
 }
 
-function dataOfJson(name: string, datatype: DataType, count: number, data: unknown): Tensor["data"] {
+function dataOfList(name: string, datatype: DataType, count: number, data: unknown): Tensor["data"] {
   if (!Array.isArray(data)) throw fault(`input "${name}" has no "data" list and no "binary_data_size"`);
   const flat: unknown[] = Array.isArray(data[0]) ? flatten(name, data) : data;
   if (flat.length !== count) throw fault(`input "${name}" has ${flat.length} elements; its shape asks for ${count}`);
@@ -99,7 +112,7 @@ function dataOfJson(name: string, datatype: DataType, count: number, data: unkno
     const wide = (flat as number[]).map(BigInt);
     return datatype === "INT64" ? BigInt64Array.from(wide) : BigUint64Array.from(wide);
   }
-  const typed = dataOfBytes(datatype, new Uint8Array(count * elementBytes(datatype))) as Float64Array;
+  const typed = zeros(datatype, count) as Float64Array;
   for (let at = 0; at < count; at++) {
     const value = flat[at];
     if (typeof value === "number") {
@@ -110,6 +123,13 @@ function dataOfJson(name: string, datatype: DataType, count: number, data: unkno
     else throw wrong(at, datatype === "BOOL" ? "true or false" : "a number");
   }
   return typed;
+}
+
+/** The elements of "data": a list that was lifted out of the text, or any other value. */
+function dataOfJson(name: string, datatype: DataType, count: number, data: unknown, lists: Lifted["lists"]): Tensor["data"] {
+  const lifted = typeof data === "string" ? lists.get(data) : undefined;
+  if (!lifted) return dataOfList(name, datatype, count, data);
+  return readNumbers(lifted, datatype, count) ?? dataOfList(name, datatype, count, parseJson(`[${lifted.toString("utf8")}`));
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -132,7 +152,15 @@ function textsOfBytes(name: string, bytes: Uint8Array, count: number): string[] 
   return texts;
 }
 
-function tensorOf(wire: WireTensor, spec: TensorSpec, binary: { bytes: Uint8Array; at: number }): Tensor {
+/** What of a request lies outside its JSON values. */
+interface Outside {
+  lists: Lifted["lists"];
+  bytes: Uint8Array;
+  /** How many of the bytes belong to tensors so far. */
+  at: number;
+}
+
+function tensorOf(wire: WireTensor, spec: TensorSpec, outside: Outside): Tensor {
   const { name } = spec;
   const { shape, datatype } = wire;
   if (!Array.isArray(shape) || !shape.every((size) => Number.isInteger(size) && (size as number) >= 0)) {
@@ -147,12 +175,13 @@ function tensorOf(wire: WireTensor, spec: TensorSpec, binary: { bytes: Uint8Arra
   }
   const count = elementCount(sizes);
   const size = wire.parameters?.binary_data_size;
-  if (size === undefined) return { datatype: spec.datatype, shape: sizes, data: dataOfJson(name, spec.datatype, count, wire.data) };
+  if (size === undefined)
+    return { datatype: spec.datatype, shape: sizes, data: dataOfJson(name, spec.datatype, count, wire.data, outside.lists) };
   if (typeof size !== "number" || !Number.isInteger(size) || size < 0)
     throw fault(`input "${name}" has binary_data_size ${JSON.stringify(size)}; expected a number of bytes`);
-  const bytes = binary.bytes.subarray(binary.at, binary.at + size);
+  const bytes = outside.bytes.subarray(outside.at, outside.at + size);
   if (bytes.byteLength !== size) throw fault(`input "${name}" announces ${size} bytes; ${bytes.byteLength} are left in the body`);
-  binary.at += size;
+  outside.at += size;
   if (spec.datatype === "BYTES") return { datatype: "BYTES", shape: sizes, data: textsOfBytes(name, bytes, count) };
   const expected = count * elementBytes(spec.datatype);
   if (size !== expected) throw fault(`input "${name}" announces ${bytes.byteLength} bytes; its shape asks for ${expected}`);
@@ -182,9 +211,9 @@ export function parseInfer(body: Uint8Array, headerBytes: number | null, model: 
     throw fault(`Inference-Header-Content-Length is ${headerBytes}; the body has ${body.byteLength} bytes`);
   }
   const jsonBytes = headerBytes === null ? body : body.subarray(0, headerBytes);
-  const head = parseHead(Buffer.from(jsonBytes.buffer, jsonBytes.byteOffset, jsonBytes.byteLength).toString("utf8"));
+  const { fields: head, lists } = parseHead(Buffer.from(jsonBytes.buffer, jsonBytes.byteOffset, jsonBytes.byteLength));
   if (!Array.isArray(head["inputs"])) throw fault('the request has no list "inputs"');
-  const binary = { bytes: headerBytes === null ? new Uint8Array() : body.subarray(headerBytes), at: 0 };
+  const outside: Outside = { lists, bytes: headerBytes === null ? new Uint8Array() : body.subarray(headerBytes), at: 0 };
   const inputs = new Map<string, Tensor>();
   for (const wire of head["inputs"] as unknown[]) {
     if (!isRecord(wire)) throw fault('an entry of "inputs" is no object');
@@ -192,11 +221,11 @@ export function parseInfer(body: Uint8Array, headerBytes: number | null, model: 
     if (!spec)
       throw fault(`input ${JSON.stringify(wire["name"])} is unknown; the model has ${model.inputs.map(({ name }) => name).join(", ")}`);
     if (inputs.has(spec.name)) throw fault(`input "${spec.name}" comes twice`);
-    inputs.set(spec.name, tensorOf(wire as WireTensor, spec, binary));
+    inputs.set(spec.name, tensorOf(wire as WireTensor, spec, outside));
   }
   const missing = model.inputs.find(({ name }) => !inputs.has(name));
   if (missing) throw fault(`input "${missing.name}" is missing`);
-  if (binary.at !== binary.bytes.byteLength) throw fault(`${binary.bytes.byteLength - binary.at} bytes of the body belong to no input`);
+  if (outside.at !== outside.bytes.byteLength) throw fault(`${outside.bytes.byteLength - outside.at} bytes of the body belong to no input`);
   const { id } = head;
   if (id !== undefined && typeof id !== "string") throw fault('"id" is no text');
   const batched = model.inputs.filter((spec) => spec.shape[0] === -1).map(({ name }) => inputs.get(name)!.shape[0]!);
@@ -216,7 +245,7 @@ function jsonData({ datatype, data }: Tensor): string {
 export interface Encoded {
   /** Bytes of JSON before the tensors; null when all is JSON. */
   headerBytes: number | null;
-  body: Uint8Array;
+  body: string | Uint8Array;
 }
 
 /** Encodes the answer. An FP16 output asked as JSON is refused: JSON cannot carry it. */
@@ -234,6 +263,8 @@ export function encodeAnswer(model: ModelInterface, request: InferRequest, outpu
     return `${head}"parameters":{"binary_data_size":${bytes.byteLength}}}`;
   });
   const id = request.id === null ? "" : `"id":${JSON.stringify(request.id)},`;
-  const head = Buffer.from(`{"model_name":${JSON.stringify(model.name)},"model_version":"1",${id}"outputs":[${said.join(",")}]}`);
-  return pieces.length === 0 ? { headerBytes: null, body: head } : { headerBytes: head.byteLength, body: Buffer.concat([head, ...pieces]) };
+  const text = `{"model_name":${JSON.stringify(model.name)},"model_version":"1",${id}"outputs":[${said.join(",")}]}`;
+  if (pieces.length === 0) return { headerBytes: null, body: text };
+  const head = Buffer.from(text);
+  return { headerBytes: head.byteLength, body: Buffer.concat([head, ...pieces]) };
 }

@@ -3,11 +3,11 @@
  * whose workers are the replicas, each with its own session and the whole path of a request.
  */
 import cluster, { type Worker } from "node:cluster";
-import { createServer } from "node:http";
 import { AggregatorRegistry, type MetricObject } from "prom-client";
 import { openOnnxSession } from "../artifact/index.ts";
 import { dieWithParent } from "../host/index.ts";
 import { createBatcher } from "./batcher.ts";
+import { createHttpServer } from "./http.ts";
 import { createMetrics } from "./metrics.ts";
 import { routes } from "./routes.ts";
 import type { FromServer, StartMessage, ToReplica, ToServer } from "./server.ts";
@@ -25,18 +25,12 @@ async function serve({ model, session, serving, host, port }: StartMessage["star
   const batcher = createBatcher({ run: loaded.runNow, ...serving, now: () => performance.now(), later: setImmediate });
   const metrics = createMetrics(model.name, batcher.waiting);
   let ready = true;
-  const listener = routes({ model, batcher, metrics, ready: () => ready, metricsText: () => gather() ?? metrics.registry.metrics() });
-  const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0, noDelay: true }, (request, response) => {
-    if (!ready) response.setHeader("Connection", "close");
-    listener(request, response);
-  });
+  const face = routes({ model, batcher, metrics, ready: () => ready, metricsText: () => gather() ?? metrics.registry.metrics() });
+  const server = createHttpServer({ ...face, mostBodyBytes: 64 * 2 ** 20, idleMs: 120_000, arrivalMs: 60_000 });
   const drain = async (): Promise<void> => {
     if (!ready) return;
     ready = false;
-    const closed = new Promise((resolve) => server.close(resolve));
-    await batcher.idle();
-    server.closeIdleConnections();
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
+    await Promise.race([server.drain(), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
     process.exit(0);
   };
   process.on("SIGTERM", () => void drain());
@@ -46,19 +40,12 @@ async function serve({ model, session, serving, host, port }: StartMessage["star
       void metrics.registry.getMetricsAsJSON().then((json) => process.send?.({ metrics: json, round: message.giveMetrics }));
     }
   });
-  server.on("clientError", (fault, socket) => {
-    if (!socket.writable) return void socket.destroy();
-    const body = JSON.stringify({ error: `no sound HTTP request: ${fault.message}` });
-    socket.end(
-      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
-  });
-  server.on("error", (fault) => {
+  server.listener.on("error", (fault) => {
     tell({ failed: `it cannot listen on ${host}:${port}: ${fault.message}` });
     process.exit(1);
   });
-  server.listen(port, host, () => {
-    const address = server.address();
+  server.listener.listen(port, host, () => {
+    const address = server.listener.address();
     tell({ ready: { port: typeof address === "object" && address ? address.port : port, pids: [process.pid] } });
   });
 }

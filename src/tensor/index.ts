@@ -10,6 +10,7 @@ export {
   elementCount,
   ortNameOf,
   sliceBatch,
+  zeros,
   type DataType,
   type Tensor,
   type TensorData,

@@ -87,15 +87,21 @@ export const elementBytes = (datatype: DataType): number => row(datatype).bytes;
 /** The product of the sizes; 1 for a scalar. */
 export const elementCount = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
 
-/** A typed array over a copy of little-endian bytes. */
-export function dataOfBytes(datatype: DataType, bytes: Uint8Array): TensorData {
+/** A typed array of that many zeros. Texts have none. */
+export function zeros(datatype: DataType, count: number): Exclude<TensorData, string[]> {
   const { make, bytes: size } = row(datatype);
   if (!make) throw new AssayError("INTERNAL", "texts have no fixed-size bytes");
+  return make(new ArrayBuffer(count * size)) as Exclude<TensorData, string[]>;
+}
+
+/** A typed array over a copy of little-endian bytes. */
+export function dataOfBytes(datatype: DataType, bytes: Uint8Array): TensorData {
+  const size = elementBytes(datatype);
   if (bytes.byteLength % size !== 0)
     throw new AssayError("DATA_MISFIT", `${bytes.byteLength} bytes are no whole number of ${datatype} elements`);
-  const copy = new ArrayBuffer(bytes.byteLength);
-  new Uint8Array(copy).set(bytes);
-  return make(copy);
+  const data = zeros(datatype, bytes.byteLength / size);
+  new Uint8Array(data.buffer).set(bytes);
+  return data;
 }
 
 /** The bytes under a tensor's typed array, little-endian; texts as u32 length + UTF-8 each (the protocol's BYTES). */
