@@ -97,6 +97,7 @@ export const accuracyRecordSchema = z
       .array(z.object({ item: z.number().int(), reason: z.string() }))
       .describe("items without a usable answer; any of them fails the gate"),
     scores: z.string().describe("file of scores, one a holdout item"),
+    answers: z.string().nullable().default(null).describe("file of the scored output's numbers; null = texts, or not kept by that version"),
   })
   .describe("the holdout through the served path");
 export type AccuracyRecord = z.infer<typeof accuracyRecordSchema>;

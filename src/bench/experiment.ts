@@ -15,6 +15,7 @@ import { writeWhole } from "../host/index.ts";
 import { familyOf, isDefault, type Candidate } from "../workload/index.ts";
 import type { Builder } from "./builds.ts";
 import { capacityOf, nextRate, type CapacityStep, type StepOutcome } from "./capacity.ts";
+import { writeAnswers } from "./answers.ts";
 import type { AccuracyRecord, EndRecord, ScreeningRecord, VisitRecord } from "./evidence.ts";
 import type { Contender, Fleet } from "./fleet.ts";
 import { search } from "./search.ts";
@@ -199,9 +200,12 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   const look = async (contender: Contender, purpose: AccuracyRecord["purpose"], number: number): Promise<void> => {
     const { candidate, artifact } = contender;
     onProgress({ stage: "accuracy", ratio: null, text: candidate.name });
-    const { scores, faults, batches } = await fleet.holdout(contender, number);
-    const path = `scores/${shortDigest(candidate.id)}-${purpose}-${number}.json`;
+    const { scores, faults, batches, answers } = await fleet.holdout(contender, number);
+    const stem = `scores/${shortDigest(candidate.id)}-${purpose}-${number}`;
+    const path = `${stem}.json`;
     writeWhole(join(folder, path), JSON.stringify(scores));
+    const answersPath = answers && `${stem}.answers`;
+    if (answersPath) writeAnswers(join(folder, answersPath), answers);
     const record: AccuracyRecord = {
       id: candidate.id,
       purpose,
@@ -210,8 +214,9 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       batches,
       faults,
       scores: path,
+      answers: answersPath,
     };
-    append("accuracy", record, [path]);
+    append("accuracy", record, [path, ...(answersPath ? [answersPath] : [])]);
   };
   const looksAt = ({ id }: Candidate, purpose: AccuracyRecord["purpose"]): number =>
     evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === purpose).length;

@@ -5,7 +5,9 @@ import type { Dataset } from "../data/index.ts";
 import { usageOf } from "../host/index.ts";
 import { decodeInfer, encodeInfer, runLoad, type Arrival, type LoadPlan, type LoadRun } from "../load/index.ts";
 import { startServer, type ModelServer } from "../serving/index.ts";
+import type { Tensor } from "../tensor/index.ts";
 import type { Candidate } from "../workload/index.ts";
+import { stackAnswers, type Answers } from "./answers.ts";
 import type { Scores } from "./evidence.ts";
 
 export interface Contender {
@@ -43,7 +45,7 @@ export interface Fleet {
   holdout(
     contender: Contender,
     mix: number,
-  ): Promise<{ scores: Scores; faults: { item: number; reason: string }[]; batches: [number, number][] }>;
+  ): Promise<{ scores: Scores; faults: { item: number; reason: string }[]; batches: [number, number][]; answers: Answers | null }>;
   close(): Promise<void>;
 }
 
@@ -157,31 +159,36 @@ export function openFleet({ dataset, arrival, itemsPerRequest, cores, timeoutMs,
         seed: "holdout",
         keepBodies: true,
       });
-      const answers = new Map(bodies.map((body) => [body.item, body]));
+      const bodyOf = new Map(bodies.map((body) => [body.item, body]));
+      const [scored] = dataset.outputsOf(contender.candidate.model);
+      const outputs: (Tensor | undefined)[] = [];
       const faults: { item: number; reason: string }[] = [];
       const scores: Scores = { items: [...items], values: [], predictions: [] };
       items.forEach((item, at) => {
-        const answer = answers.get(at);
+        const answer = bodyOf.get(at);
         let reason: string | undefined;
-        let scored: ReturnType<Dataset["score"]> = { value: null, prediction: null };
+        let score: ReturnType<Dataset["score"]> = { value: null, prediction: null };
+        outputs[at] = undefined;
         if (!answer) reason = "no answer came";
         else if (answer.status !== 200) reason = `HTTP ${answer.status}: ${Buffer.from(answer.body).toString("utf8").slice(0, 200)}`;
         else {
           try {
-            scored = dataset.score(contender.candidate.model, item, decodeInfer(answer.headerBytes, answer.body));
-            reason = scored.fault;
+            const tensors = decodeInfer(answer.headerBytes, answer.body);
+            outputs[at] = tensors.get(scored!);
+            score = dataset.score(contender.candidate.model, item, tensors);
+            reason = score.fault;
           } catch (fault) {
             reason = (fault as Error).message;
           }
         }
         if (reason !== undefined) faults.push({ item, reason });
-        scores.values.push(scored.value);
-        scores.predictions.push(scored.prediction);
+        scores.values.push(score.value);
+        scores.predictions.push(score.prediction);
       });
       const batches = new Map<number, number>();
       for (const { batch } of bodies) batches.set(batch, (batches.get(batch) ?? 0) + 1);
       if (table.length !== items.length) throw new AssayError("LOAD_FAILED", `${table.length} of ${items.length} holdout items were sent`);
-      return { scores, faults, batches: [...batches].sort((a, b) => a[0] - b[0]) };
+      return { scores, faults, batches: [...batches].sort((a, b) => a[0] - b[0]), answers: stackAnswers(outputs) };
     },
     async close() {
       const servers = await Promise.allSettled(running.values());

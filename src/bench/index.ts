@@ -1,3 +1,4 @@
+export { pairAnswers, type Answers } from "./answers.ts";
 export { createBuilder, type Builder, type SourceModel } from "./builds.ts";
 export { capacityOf, type Capacity, type CapacityStep, type StepOutcome } from "./capacity.ts";
 export * from "./evidence.ts";

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { AssayError } from "../base/index.ts";
 import { checkFiles, readJournal, type Entry } from "../evidence/index.ts";
 import { loadContextSchema, readRecords, summarise, type RecordTable, type RunSummary } from "../load/index.ts";
+import { readAnswers, type Answers } from "./answers.ts";
 import {
   evidenceSchemas,
   scoresSchema,
@@ -26,6 +27,8 @@ export interface VisitView extends RunSummary {
 export interface AccuracyView {
   record: AccuracyRecord;
   scores: Scores;
+  /** Null where the run kept none. */
+  answers: Answers | null;
 }
 
 export interface Evidence {
@@ -56,7 +59,11 @@ export function addStep(evidence: Evidence, folder: string, { kind, body }: Pick
       break;
     case "accuracy": {
       const record = evidenceSchemas.accuracy.parse(body);
-      evidence.accuracies.push({ record, scores: scoresSchema.parse(JSON.parse(readFileSync(join(folder, record.scores), "utf8"))) });
+      evidence.accuracies.push({
+        record,
+        scores: scoresSchema.parse(JSON.parse(readFileSync(join(folder, record.scores), "utf8"))),
+        answers: record.answers === null ? null : readAnswers(join(folder, record.answers)),
+      });
       break;
     }
     case "probe": {

@@ -2,12 +2,24 @@
 import type { AccuracyView, RunRecord } from "../bench/index.ts";
 import { figure, randomStream } from "../base/index.ts";
 import { bootstrapMean, clopperPearson, meanInterval, pairedProportions, type Interval } from "../stats/index.ts";
+import { missedLimits, nearnessOf, type ClosenessLimits } from "./closeness.ts";
 import type { CandidateVerdict, Gate } from "./verdict.ts";
 
 export interface AccuracyTargets {
   minimum: number | null;
   /** Largest drop against the baseline, in the metric's own unit and worse direction. */
   maxDrop: number | null;
+  closeness: ClosenessLimits | null;
+}
+
+/** What a gate looks at. */
+export interface Looks {
+  /** The candidate's own; for the baseline all of its looks. */
+  own: readonly AccuracyView[];
+  baseline: readonly AccuracyView[];
+  /** Of the same model unchanged. */
+  source: AccuracyView | undefined;
+  sourceName: string;
 }
 
 /** Accuracies differ in the fourth digit. */
@@ -57,10 +69,9 @@ export function noiseFloor(baselineLooks: readonly AccuracyView[]): number {
   return levels.length < 2 ? 0 : Math.max(...levels) - Math.min(...levels);
 }
 
-/** The gate and the figures behind it. `looks` are the candidate's own (for the baseline: all of its looks). */
+/** The gate and the figures behind it. */
 export function judgeAccuracy(
-  looks: readonly AccuracyView[],
-  baselineLooks: readonly AccuracyView[],
+  { own: looks, baseline: baselineLooks, source, sourceName }: Looks,
   targets: AccuracyTargets | null,
   run: RunRecord,
 ): { gate: Gate; accuracy: CandidateVerdict["accuracy"] } {
@@ -76,6 +87,7 @@ export function judgeAccuracy(
   const isBaseline = look.record.id === reference.record.id;
   const pairing = pairUp(look, reference);
   const difference = isBaseline ? null : differenceOf(pairing, run, look.record.id);
+  const nearness = nearnessOf(looks.at(-1)!, source, sourceName);
   const batches = new Map<number, number>();
   for (const [size, count] of looks.flatMap(({ record }) => record.batches)) batches.set(size, (batches.get(size) ?? 0) + count);
   const accuracy: CandidateVerdict["accuracy"] = {
@@ -86,6 +98,7 @@ export function judgeAccuracy(
     minimum: targets?.minimum ?? null,
     items: look.scores.items.length,
     agreement: isBaseline ? null : pairing.same / Math.max(1, pairing.differences.length),
+    closeness: nearness?.figures ?? null,
     batches: [...batches].sort((a, b) => a[0] - b[0]),
   };
   const faults = looks.flatMap(({ record }) => record.faults);
@@ -96,6 +109,7 @@ export function judgeAccuracy(
       accuracy,
     };
   }
+  if (nearness?.misfit) return { gate: { result: "fail", reasons: [nearness.misfit] }, accuracy };
   if (targets === null) return { gate: { result: "not-asked", reasons: [] }, accuracy };
   const reasons: string[] = [];
   let result: Gate["result"] = "pass";
@@ -116,6 +130,11 @@ export function judgeAccuracy(
       fall("fail", `${run.metric.name} drops by ${shown(-sign * difference.value)}, at most ${shown(maxDrop)} is allowed`);
     else if (worst <= -maxDrop)
       fall("cannot-tell", `the drop may be as large as ${shown(-worst)}, at most ${shown(maxDrop)} is allowed: more items are needed`);
+  }
+  if (targets.closeness && look !== source) {
+    const missed = missedLimits(nearness, targets.closeness);
+    if (missed === null) fall("cannot-tell", "its answers could not be held against those of the model unchanged");
+    for (const reason of missed ?? []) fall("fail", reason);
   }
   if (reasons.length === 0) {
     reasons.push(

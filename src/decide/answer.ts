@@ -25,8 +25,9 @@ export type Answer = Verdict["answer"];
 const gatesOf = ({ verdict }: Judged) => [verdict.performance.result, verdict.accuracyGate.result];
 const passes = (one: Judged): boolean => gatesOf(one).every((result) => result === "pass" || result === "not-asked");
 const fails = (one: Judged): boolean => gatesOf(one).includes("fail");
-/** Measurably slower than the baseline, by wall and by CPU time. */
-const slower = ({ latency, cpu }: Judged): boolean => (latency?.low ?? 0) > 1 && (cpu === null || cpu.low > 1);
+/** Measurably slower than the baseline, by wall and by CPU time, where all candidates are asked at once. */
+const slower = ({ latency, cpu, verdict: { against } }: Judged): boolean =>
+  latency !== null && latency.value > 1 && against?.differs.latency === true && (cpu === null || (cpu.value > 1 && against.differs.cpu));
 
 const simplest = (some: readonly Judged[]): Judged =>
   [...some].sort(

@@ -1,8 +1,9 @@
 /** One finalist judged: its gates, figures and cost, and its ratios to the baseline. */
 import { figure } from "../base/index.ts";
 import type { CandidateRecord, Evidence } from "../bench/index.ts";
+import { holm } from "../stats/index.ts";
 import { latencyTargets, threadsOf, workloadSchema, type Workload } from "../workload/index.ts";
-import { judgeAccuracy, type AccuracyTargets } from "./accuracy.ts";
+import { judgeAccuracy, type AccuracyTargets, type Looks } from "./accuracy.ts";
 import type { Judged } from "./answer.ts";
 import { capacityFigures, costOf, cpuInterval, latencyOf, pairs, usable, visitsOf } from "./figures.ts";
 import { judgeRate, type Targets } from "./targets.ts";
@@ -22,7 +23,8 @@ export function questionOf({ run }: Evidence): Question {
     successRatio: workload.targets.successRatio ?? null,
     threads: threadsOf(workload, Number(run.machine["cores"] ?? 1)),
   };
-  return { workload, targets, accuracy: accuracy ? { minimum: accuracy.minimum ?? null, maxDrop: accuracy.maxDrop ?? null } : null };
+  const { minimum = null, maxDrop = null, closeness = null } = accuracy ?? {};
+  return { workload, targets, accuracy: accuracy ? { minimum, maxDrop, closeness } : null };
 }
 
 const gateOf = ({ outcome, reasons }: ReturnType<typeof judgeRate>): Gate => ({
@@ -37,13 +39,23 @@ function confirmation(evidence: Evidence, id: string, { targets, accuracy }: Que
   if (visits.length === 0 || looks.length === 0) return "not-needed";
   const fresh = looks[0]!.record.artifactDigest;
   const own = visits.filter(({ record }) => record.artifactDigest === fresh);
-  const baselineLooks = looksOf(evidence, evidence.run.candidates[0]!.id);
-  const right = judgeAccuracy(looks, baselineLooks, accuracy, evidence.run).gate.result;
+  const right = judgeAccuracy({ ...looksAt(evidence, id), own: looks }, accuracy, evidence.run).gate.result;
   return judgeRate(own, targets).outcome === "pass" && (right === "pass" || right === "not-asked") ? "yes" : "no";
 }
 
-export const looksOf = (evidence: Evidence, id: string) =>
-  evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === "first");
+/** Everything the accuracy gate of a candidate looks at. */
+export function looksAt(evidence: Evidence, id: string): Looks {
+  const { candidates } = evidence.run;
+  const looksOf = (one: string) => evidence.accuracies.filter(({ record }) => record.id === one && record.purpose === "first");
+  const model = candidates.find((one) => one.id === id)?.model;
+  const source = candidates.find((one) => one.model === model && one.role !== "challenger" && one.route === "fp32");
+  return {
+    own: looksOf(id),
+    baseline: looksOf(candidates[0]!.id),
+    source: source && looksOf(source.id)[0],
+    sourceName: source?.name ?? "",
+  };
+}
 
 function judgeCandidate(evidence: Evidence, candidate: CandidateRecord, question: Question): Judged {
   const { workload, targets, accuracy } = question;
@@ -53,7 +65,7 @@ function judgeCandidate(evidence: Evidence, candidate: CandidateRecord, question
   const atRate = usable(visitsOf(evidence, id, "rate"), targets);
   const finding = judgeRate(visitsOf(evidence, id, "rate"), targets);
   const found = capacityFigures(evidence, id, targets);
-  const accurate = judgeAccuracy(looksOf(evidence, id), looksOf(evidence, baselineId), accuracy, evidence.run);
+  const accurate = judgeAccuracy(looksAt(evidence, id), accuracy, evidence.run);
 
   let performance = gateOf(finding);
   if (rate === null && found) {
@@ -136,6 +148,7 @@ function judgeCandidate(evidence: Evidence, candidate: CandidateRecord, question
       capacity: null,
       cost: null,
       pairs: paired.count,
+      differs: { latency: false, cpu: false },
     },
     confirmed: confirmation(evidence, id, question),
     notes,
@@ -170,11 +183,21 @@ function besideBaseline(judged: Judged, { verdict: base }: Judged): Judged {
   return { ...judged, verdict: { ...verdict, against: { ...verdict.against, capacity, cost: ratio } } };
 }
 
+/** Marks the ratios that stay told from 1 when all are asked at once. */
+function markDifferences(judged: readonly Judged[]): void {
+  for (const what of ["latency", "cpu"] as const) {
+    const asked = judged.filter((one) => one[what] !== null);
+    const told = holm(asked.map((one) => one[what]!.pValue));
+    for (const [at, { verdict }] of asked.entries()) verdict.against!.differs[what] = told[at]!;
+  }
+}
+
 /** Every finalist judged, baseline first. */
 export function judgeAll(evidence: Evidence): { judged: Judged[]; question: Question } {
   const question = questionOf(evidence);
   const byId = new Map(evidence.run.candidates.map((candidate) => [candidate.id, candidate]));
   const ids = evidence.screening?.finalists ?? [evidence.run.candidates[0]!.id];
   const [baseline, ...others] = ids.map((id) => judgeCandidate(evidence, byId.get(id)!, question)) as [Judged, ...Judged[]];
+  markDifferences(others);
   return { judged: [baseline, ...others.map((one) => besideBaseline(one, baseline))], question };
 }

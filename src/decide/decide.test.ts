@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AccuracyView, RunRecord, VisitView } from "../bench/index.ts";
-import { judgeAccuracy } from "./accuracy.ts";
+import { judgeAccuracy, type AccuracyTargets } from "./accuracy.ts";
 import { answerOf, proposal, type Judged } from "./answer.ts";
 import { costOf } from "./figures.ts";
 import { judgeRate, judgeStep, requestsNeeded, type Targets } from "./targets.ts";
@@ -97,22 +97,34 @@ describe("what a visit proves", () => {
 const run = { rootSeed: "1", metric: { name: "top1", betterIs: "higher", binary: true }, candidates: [] } as unknown as RunRecord;
 /** Scores of which the first `wrong` are wrong, shifted by `from`. */
 const look = (id: string, n: number, wrong: number, from = 0, faults: { item: number; reason: string }[] = []): AccuracyView => ({
-  record: { id, purpose: "first", look: 0, artifactDigest: "d", batches: [[1, n]], faults, scores: "s" },
+  record: { id, purpose: "first", look: 0, artifactDigest: "d", batches: [[1, n]], faults, scores: "s", answers: null },
   scores: {
     items: Array.from({ length: n }, (_, i) => i),
     values: Array.from({ length: n }, (_, i) => (i >= from && i < from + wrong ? 0 : 1)),
     predictions: Array.from({ length: n }, (_, i) => (i >= from && i < from + wrong ? 1 : 0)),
   },
+  answers: null,
+});
+/** Answers of equal length, two numbers an item. */
+const answering = (view: AccuracyView, ...numbers: [number, number][]): AccuracyView => ({
+  ...view,
+  answers: { sizes: Int32Array.from(numbers, () => 2), values: Float32Array.from(numbers.flat()) },
+});
+const looks = (own: AccuracyView[], baseline: AccuracyView[], source?: AccuracyView) => ({
+  own,
+  baseline,
+  source,
+  sourceName: "m · as it is",
 });
 
 describe("the accuracy gate", () => {
   const base = [look("base", 2000, 50)];
   const gate = (own: AccuracyView, margin: number | null, minimum: number | null = null): Gate =>
-    judgeAccuracy([own], base, { maxDrop: margin, minimum }, run).gate;
+    judgeAccuracy(looks([own], base), { maxDrop: margin, minimum, closeness: null }, run).gate;
   it("passes what is the same: no discordant item of 2,000 still allows 0.15 %", () => {
     expect(gate(look("a", 2000, 50), 0.005).result).toBe("pass");
     expect(gate(look("a", 2000, 50), 0.0014).result).toBe("cannot-tell");
-    const { accuracy } = judgeAccuracy([look("a", 2000, 50)], base, { maxDrop: 0.005, minimum: null }, run);
+    const { accuracy } = judgeAccuracy(looks([look("a", 2000, 50)], base), { maxDrop: 0.005, minimum: null, closeness: null }, run);
     expect(accuracy!.difference!.low).toBeCloseTo(-0.0015, 4);
     expect(accuracy!.agreement).toBe(1);
   });
@@ -130,13 +142,42 @@ describe("the accuracy gate", () => {
   it("fails closed on any item without a usable answer, whatever was asked", () => {
     const broken = look("a", 2000, 50, 0, [{ item: 7, reason: "the output holds NaN" }]);
     expect(gate(broken, 0.5)).toMatchObject({ result: "fail", reasons: [expect.stringMatching(/item 7: the output holds NaN/) as string] });
-    expect(judgeAccuracy([broken], base, null, run).gate.result).toBe("fail");
-    expect(judgeAccuracy([], base, { maxDrop: 0.1, minimum: null }, run).gate.result).toBe("cannot-tell");
-    expect(judgeAccuracy([], base, null, run).gate.result).toBe("not-asked");
+    expect(judgeAccuracy(looks([broken], base), null, run).gate.result).toBe("fail");
+    expect(judgeAccuracy(looks([], base), { maxDrop: 0.1, minimum: null, closeness: null }, run).gate.result).toBe("cannot-tell");
+    expect(judgeAccuracy(looks([], base), null, run).gate.result).toBe("not-asked");
+  });
+  it("holds the answers against those of the model unchanged, in the worst item", () => {
+    const source = answering(look("base", 3, 0), [1, 0], [3, 4], [0, 0]);
+    const judge = (own: AccuracyView, closeness: AccuracyTargets["closeness"]) =>
+      judgeAccuracy(looks([own], [source], source), { maxDrop: null, minimum: null, closeness }, run);
+    const near = answering(look("a", 3, 0), [1, 0], [4, 3], [0, 0]);
+    expect(judge(near, { minCosine: 0.95, maxRelativeL2: 0.3, maxAbs: 1 }).gate.result).toBe("pass");
+    expect(judge(near, { minCosine: 0.97 }).gate).toMatchObject({
+      result: "fail",
+      reasons: [expect.stringMatching(/cosine of its answer is 0\.96 at item 1 beside m · as it is, at least 0\.97/) as string],
+    });
+    expect(judge(near, null).accuracy!.closeness).toMatchObject({
+      items: 3,
+      cosine: { item: 1 },
+      maxAbs: { value: 1, item: 1 },
+      p999Abs: 1,
+    });
+    // Zeros beside something, and something beside zeros.
+    expect(judge(answering(look("a", 3, 0), [0, 0], [3, 4], [0, 0]), { minCosine: 0.5 }).gate.result).toBe("fail");
+    expect(judge(answering(look("a", 3, 0), [1, 0], [3, 4], [1, 0]), { maxRelativeL2: 10 }).gate.reasons[0]).toMatch(
+      /has no bound at item 2/,
+    );
+    expect(judge(look("a", 3, 0), { minCosine: 0 }).gate.result).toBe("cannot-tell");
+    expect(judge(source, { minCosine: 1 }).gate.result).toBe("pass");
+    const short: AccuracyView = { ...near, answers: { sizes: Int32Array.of(2, 1, 2), values: Float32Array.of(1, 0, 3, 0, 0) } };
+    expect(judge(short, null).gate).toMatchObject({
+      result: "fail",
+      reasons: [expect.stringMatching(/item 1 is answered with 1 numbers/) as string],
+    });
   });
   it("refuses a margin below the noise of the baseline itself", () => {
     const noisy = [look("base", 2000, 50), look("base", 2000, 80)];
-    expect(judgeAccuracy([look("a", 2000, 50)], noisy, { maxDrop: 0.01, minimum: null }, run).gate).toMatchObject({
+    expect(judgeAccuracy(looks([look("a", 2000, 50)], noisy), { maxDrop: 0.01, minimum: null, closeness: null }, run).gate).toMatchObject({
       result: "cannot-tell",
       reasons: [expect.stringMatching(/noise floor/) as string],
     });
@@ -178,6 +219,7 @@ const judged = (
       accuracyGate: pass,
       confirmed,
       cost: null,
+      against: name === "base" ? null : { differs: { latency: slower, cpu: slower } },
       capacity: { lowPerSecond: low, highPerSecond: high, limit: "target", limitedBy: null, monotone: true, steps: [] },
     } as unknown as CandidateVerdict,
     cost: costOf({ peakPerSecond: null, meanToPeakRatio: 1, goodRatio: 1 }, low, high, 1),

@@ -5,7 +5,7 @@ import { smallestVisibleRatio } from "../stats/index.ts";
 import { targetsInWords } from "../workload/index.ts";
 import { judgeAccuracy } from "./accuracy.ts";
 import { answerOf, proposal, type Judged } from "./answer.ts";
-import { judgeAll, looksOf, questionOf } from "./candidate.ts";
+import { judgeAll, looksAt, questionOf } from "./candidate.ts";
 import { visitsOf } from "./figures.ts";
 import { cpuUse, faultsOf, judgeRate, judgeStep, type Targets } from "./targets.ts";
 import { verdictSchema, type Verdict } from "./verdict.ts";
@@ -15,7 +15,7 @@ export const judges: Judges = {
   step: (evidence, view) => judgeStep(view, questionOf(evidence).targets).outcome,
   accurate: (evidence, id) => {
     const { accuracy } = questionOf(evidence);
-    const { result } = judgeAccuracy(looksOf(evidence, id), looksOf(evidence, evidence.run.candidates[0]!.id), accuracy, evidence.run).gate;
+    const { result } = judgeAccuracy(looksAt(evidence, id), accuracy, evidence.run).gate;
     return result === "pass" || result === "not-asked";
   },
   settled: (evidence, id) => judgeRate(visitsOf(evidence, id, "rate"), questionOf(evidence).targets).outcome !== "cannot-tell",

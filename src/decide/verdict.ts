@@ -58,6 +58,23 @@ export const stageSchema = z
   })
   .meta({ id: "Stage" });
 
+const worstSchema = z.object({
+  value: z.number().nullable().describe("the figure in the worst item; null = without bound"),
+  item: z.number().int().describe("that item"),
+});
+
+export const closenessSchema = z
+  .object({
+    reference: z.string().describe("the same model unchanged, whose answers these are held against"),
+    items: z.number().int().describe("items compared"),
+    cosine: worstSchema.nullable().describe("cosine of the two answers to one item, −1 to 1"),
+    relativeL2: worstSchema.nullable().describe("length of their difference over the reference's length"),
+    maxAbs: worstSchema.nullable().describe("largest difference of one number, in the output's own unit"),
+    p999Abs: z.number().nullable().describe("99.9th percentile of the differences of single numbers; null = without bound"),
+  })
+  .meta({ id: "Closeness" });
+export type ClosenessVerdict = z.infer<typeof closenessSchema>;
+
 export const candidateVerdictSchema = z
   .object({
     id: z.string().describe("SHA-256 of the candidate"),
@@ -123,6 +140,7 @@ export const candidateVerdictSchema = z
         minimum: z.number().nullable().describe("lowest value allowed; null = none stated"),
         items: z.number().int().describe("holdout items scored"),
         agreement: ratio.nullable().describe("share of items with the same prediction as the baseline"),
+        closeness: closenessSchema.nullable().describe("null = the reference itself, or no numbers to compare"),
         batches: z.array(z.tuple([z.number().int(), z.number().int()])).describe("[batch size, requests that ran in one of that size]"),
       })
       .nullable(),
@@ -133,6 +151,9 @@ export const candidateVerdictSchema = z
         capacity: estimate("ratio of capacity to the baseline's").nullable(),
         cost: estimate("ratio of cost per good request to the baseline's").nullable(),
         pairs: z.number().int().describe("paired blocks behind the ratios"),
+        differs: z
+          .object({ latency: z.boolean(), cpu: z.boolean() })
+          .describe("whether the ratio is told from 1 when all candidates are asked at once (Holm, 5 %)"),
       })
       .nullable()
       .describe("null for the baseline"),

@@ -191,6 +191,30 @@ function accuracySection({ candidates }: Verdict): string {
       plain(accuracy ? accuracy.batches.map(([size, n]) => `${size}: ${n}`).join(", ") : ""),
     ];
   });
+  const worst = (found: { value: number | null; item: number } | null): string =>
+    found === null ? unknown : `${found.value === null ? "no bound" : figure(found.value, 5)} (item ${found.item})`;
+  const near = candidates.flatMap(({ name, accuracy }) => {
+    if (!accuracy?.closeness) return [];
+    const { reference, cosine, relativeL2, maxAbs, p999Abs } = accuracy.closeness;
+    return [
+      [
+        plain(name),
+        plain(reference),
+        number(worst(cosine)),
+        number(worst(relativeL2)),
+        number(worst(maxAbs)),
+        number(p999Abs === null ? unknown : figure(p999Abs, 3)),
+      ],
+    ];
+  });
+  const nearTable =
+    near.length === 0
+      ? ""
+      : table(
+          "The answers themselves beside those of the same model unchanged, worst item",
+          ["candidate", "beside", "cosine", "relative difference", "one number", "one number, p99.9"],
+          near,
+        );
   return section(
     "accuracy-h",
     "Accuracy on the holdout, through the served path",
@@ -200,6 +224,7 @@ function accuracySection({ candidates }: Verdict): string {
       ["candidate", "gate", metric, "difference", "same answer", "items", "batch size: requests"],
       rows,
     ),
+    nearTable,
     list(candidates.flatMap(({ name, accuracyGate }) => accuracyGate.reasons.map((reason) => `${name}: ${reason}`))),
   );
 }

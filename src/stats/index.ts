@@ -1,4 +1,5 @@
-export { meanAndSd, meanInterval, pairedRatio, pairsToSee, smallestVisibleRatio, type Interval, type PairedRatio } from "./paired.ts";
+export { closeness, type Closeness } from "./closeness.ts";
+export { holm, meanAndSd, meanInterval, pairedRatio, pairsToSee, smallestVisibleRatio, type Interval, type PairedRatio } from "./paired.ts";
 export { clopperPearson, wilsonInterval } from "./binomial.ts";
 export { certifiedUpperBound, percentile, percentileInterval, sampleFloor, type PercentileInterval } from "./quantile.ts";
 export { bootstrapMean, pairedProportions } from "./bootstrap.ts";

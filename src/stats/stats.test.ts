@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { logGamma, regularizedBeta } from "./beta.ts";
-import { holm, meanInterval, pairedRatio, pairsToSee, smallestVisibleRatio } from "./paired.ts";
+import { normalQuantile } from "./normal.ts";
+import { holm, meanAndSd, meanInterval, pairedRatio, pairsToSee, smallestVisibleRatio } from "./paired.ts";
 import { studentCdf, studentQuantile } from "./student-t.ts";
 
 describe("the incomplete beta function", () => {
@@ -44,6 +45,21 @@ describe("paired ratios", () => {
         [1, 1],
       ]),
     ).toBeNull();
+  });
+  it("find no gain in 9.95 against 10.00 ms (sd 0.30, n = 20), and one in 9.00 (sd 0.05)", () => {
+    // Exactly those means and deviations, from the quantiles of the normal; what is paired is in no order.
+    const values = (mean: number, sd: number, stride: number): number[] => {
+      const raw = Array.from({ length: 20 }, (_, i) => normalQuantile((((i * stride) % 20) + 0.5) / 20));
+      const found = meanAndSd(raw);
+      return raw.map((value) => mean + (sd * (value - found.mean)) / found.sd);
+    };
+    const reference = values(10, 0.3, 1);
+    const against = (mean: number, sd: number) => pairedRatio(values(mean, sd, 7).map((value, i) => [value, reference[i]!] as const))!;
+    const [none, gain] = [against(9.95, 0.3), against(9, 0.05)];
+    expect(none.low).toBeLessThan(1);
+    expect(none.high).toBeGreaterThan(1);
+    expect(gain.high).toBeLessThan(0.93);
+    expect(holm([none.pValue, gain.pValue])).toEqual([false, true]);
   });
   it("say how small a difference they could have seen", () => {
     // 12 pairs at 10 %: (2.200985 + 0.875530) · 0.1 / √12 = 0.088811

@@ -27,7 +27,13 @@ export function targetsInWords({ targets, accuracy, hardware }: Workload): strin
   const better = accuracy?.metric === "top1" ? "≥" : "≤";
   const minimum = accuracy?.minimum === undefined ? [] : [`${accuracy.metric} ${better} ${accuracy.minimum}`];
   const drop = accuracy?.maxDrop === undefined ? [] : [`${accuracy.metric} at most ${accuracy.maxDrop} worse than the baseline`];
-  return [...latency, ...success, ...memory, ...minimum, ...drop];
+  const { minCosine, maxRelativeL2, maxAbs } = accuracy?.closeness ?? {};
+  const close = [
+    ...(minCosine === undefined ? [] : [`cosine of answers ≥ ${minCosine}`]),
+    ...(maxRelativeL2 === undefined ? [] : [`relative difference of answers ≤ ${maxRelativeL2}`]),
+    ...(maxAbs === undefined ? [] : [`difference of one number ≤ ${maxAbs}`]),
+  ];
+  return [...latency, ...success, ...memory, ...minimum, ...drop, ...close];
 }
 
 /** Conditions that the verdict takes for granted. */
@@ -77,8 +83,8 @@ export function checkMeaning(workload: Workload): { faults: MeaningFault[]; notU
     const right = data.task === "classification" ? ["top1"] : ["mse", "mae"];
     if (!right.includes(accuracy.metric))
       fault(["accuracy", "metric"], `a ${data.task} has another metric`, accuracy.metric, right.join(" or "));
-    if (accuracy.minimum === undefined && accuracy.maxDrop === undefined)
-      fault(["accuracy"], "it asks for nothing", "neither minimum nor maxDrop", "one of them");
+    if (accuracy.minimum === undefined && accuracy.maxDrop === undefined && accuracy.closeness === undefined)
+      fault(["accuracy"], "it asks for nothing", "neither minimum nor maxDrop nor closeness", "one of them");
   }
   const { decode } = data.score;
   if (data.task === "regression" && decode !== "identity")

@@ -147,6 +147,20 @@ export const workloadSchema = z
         metric: z.enum(["top1", "mse", "mae"]).describe("top1 = share of right classes; mse, mae = mean squared or absolute error"),
         minimum: z.number().optional().describe("worst value allowed, in the metric's unit"),
         maxDrop: z.number().min(0).optional().describe("largest loss against the baseline, absolute, in the metric's unit"),
+        closeness: z
+          .strictObject({
+            minCosine: z.number().min(-1).max(1).optional().describe("least cosine between the two answers to one item"),
+            maxRelativeL2: z
+              .number()
+              .min(0)
+              .optional()
+              .describe("longest difference of the answers to one item, over the reference's length"),
+            maxAbs: z.number().min(0).optional().describe("largest difference of one number, in the output's own unit"),
+          })
+          .optional()
+          .describe(
+            "how near the answers themselves must stay to those of the same model unchanged, in the worst item; absent = shown only",
+          ),
       })
       .optional()
       .describe("how right it must answer; absent = not asked"),
