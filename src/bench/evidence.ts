@@ -82,6 +82,7 @@ export const screeningRecordSchema = z
     finalists: z.array(candidateId).describe("who is measured end to end, baseline first"),
     windowMs: ms,
     windows: z.number().describe("full windows spent"),
+    lengthMs: ms.default(0).describe("how long it took, milliseconds"),
   })
   .describe("the search in process, whole");
 export type ScreeningRecord = z.infer<typeof screeningRecordSchema>;
@@ -97,6 +98,7 @@ export const accuracyRecordSchema = z
       .array(z.object({ item: z.number().int(), reason: z.string() }))
       .describe("items without a usable answer; any of them fails the gate"),
     scores: z.string().describe("file of scores, one a holdout item"),
+    lengthMs: ms.default(0).describe("how long it took, milliseconds"),
     answers: z.string().nullable().default(null).describe("file of the scored output's numbers; null = texts, or not kept by that version"),
   })
   .describe("the holdout through the served path");

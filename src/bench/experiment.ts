@@ -78,8 +78,11 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   const { folder } = journal;
   const baseline = candidates[0]!;
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const took = (steps: readonly { lengthMs: number }[]): number => steps.reduce((sum, { lengthMs }) => sum + lengthMs, 0);
   const before =
-    evidence.builds.reduce((sum, { lengthMs }) => sum + lengthMs, 0) +
+    took(evidence.builds) +
+    took(evidence.screening ? [evidence.screening] : []) +
+    took(evidence.accuracies.map(({ record }) => record)) +
     evidence.visits.reduce((sum, { record }) => sum + record.wallSeconds * 1000, 0);
   const began = performance.now() - before;
   const spent = (): number => performance.now() - began;
@@ -140,6 +143,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     }));
     const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: budgetMs, signal });
     const deadline = screeningUntil * budgetMs;
+    const started = performance.now();
     let visits = 0;
     try {
       const result = await search({
@@ -158,6 +162,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
         finalists: chooseFinalists(result.ranked.map(({ id }) => byId.get(id)!)).map(({ id }) => id),
         windowMs: screenWindowMs,
         windows: result.windows,
+        lengthMs: performance.now() - started,
       };
     } finally {
       await screen.close();
@@ -200,6 +205,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   const look = async (contender: Contender, purpose: AccuracyRecord["purpose"], number: number): Promise<void> => {
     const { candidate, artifact } = contender;
     onProgress({ stage: "accuracy", ratio: null, text: candidate.name });
+    const started = performance.now();
     const { scores, faults, batches, answers } = await fleet.holdout(contender, number);
     const stem = `scores/${shortDigest(candidate.id)}-${purpose}-${number}`;
     const path = `${stem}.json`;
@@ -214,6 +220,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       batches,
       faults,
       scores: path,
+      lengthMs: performance.now() - started,
       answers: answersPath,
     };
     append("accuracy", record, [path, ...(answersPath ? [answersPath] : [])]);

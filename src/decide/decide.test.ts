@@ -97,7 +97,7 @@ describe("what a visit proves", () => {
 const run = { rootSeed: "1", metric: { name: "top1", betterIs: "higher", binary: true }, candidates: [] } as unknown as RunRecord;
 /** Scores of which the first `wrong` are wrong, shifted by `from`. */
 const look = (id: string, n: number, wrong: number, from = 0, faults: { item: number; reason: string }[] = []): AccuracyView => ({
-  record: { id, purpose: "first", look: 0, artifactDigest: "d", batches: [[1, n]], faults, scores: "s", answers: null },
+  record: { id, purpose: "first", look: 0, artifactDigest: "d", batches: [[1, n]], faults, scores: "s", lengthMs: 1, answers: null },
   scores: {
     items: Array.from({ length: n }, (_, i) => i),
     values: Array.from({ length: n }, (_, i) => (i >= from && i < from + wrong ? 0 : 1)),

@@ -72,7 +72,10 @@ export function routes({ model, batcher, metrics, ready, metricsText }: Face): P
   };
 
   const onModel = (name: string, rest: string, request: HttpRequest, respond: Respond): void => {
-    if (name !== model.name) return say(respond, 404, { error: `model "${name}" is unknown; the server has "${model.name}"` });
+    if (name !== model.name) {
+      if (rest.endsWith("/infer")) metrics.failed("CLIENT");
+      return say(respond, 404, { error: `model "${name}" is unknown; the server has "${model.name}"` });
+    }
     const [, version, tail = ""] = /^(?:\/versions\/([^/]+))?(\/.*)?$/.exec(rest) ?? [];
     if (version !== undefined && version !== "1")
       return say(respond, 404, { error: `model "${name}" has no version ${version}; it has 1` });

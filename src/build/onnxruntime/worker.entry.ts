@@ -74,6 +74,7 @@ async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
   await context.phase("run", async () => {
     const data = readTensors(job.inputsFile);
     const count = Math.min(smokeItems, itemCount(data, job.rows));
+    if (count < 1) throw new JobFault("artifact_invalid", "there is no item to try it on");
     try {
       for (let item = 0; item < count; item++) checkOutputs(await session.run(itemsOf(data, job.rows, item, item + 1)));
     } catch (fault) {
