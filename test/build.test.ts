@@ -180,7 +180,24 @@ describe("the ONNX Runtime worker, on the digits", () => {
   let dataset: Dataset;
   const store = openStore(join(folder, "real"), { limitBytes: 1e9 });
   const built = new Map<string, Artifact>();
-  const key = (model: string, route: Route): string => `${model} ${routeName(route)}`;
+  const tried = [
+    "fp32",
+    "fp16",
+    "fp16 storage",
+    "int8-dynamic",
+    "int8-dynamic matmul",
+    "int8-static per-tensor u8",
+    "int8-static per-channel u8",
+    "int8-static per-tensor u8 symmetric",
+    "int8-static per-tensor u8 matmul",
+    "int8-static per-tensor u8 percentile",
+    "int8-static per-channel u8 entropy",
+    "int8-static per-tensor u8 qoperator",
+    "int8-static per-channel u8 matmul qoperator",
+    "int8-weights",
+    "int8-weights level 0",
+    "int4-weights",
+  ];
   const file = (model: string, part: string): string => join(folder, `${model}.${part}`);
 
   async function build(model: string, route: Route) {
@@ -211,15 +228,19 @@ describe("the ONNX Runtime worker, on the digits", () => {
     for (const { id, header } of models) {
       writeTensors(file(id, "calibration"), Object.fromEntries(dataset.stack(id, dataset.splits.calibration)));
       writeTensors(file(id, "tuning"), Object.fromEntries(dataset.stack(id, dataset.splits.tuning)));
-      for (const { route, refused } of routesOf(header)) {
-        expect(refused).toBeNull();
-        if (route.precision === "int8-static" && route.activations === "int8") continue;
+      const all = new Map(routesOf(header).map(({ route, refused }) => [routeName(route), { route, refused }]));
+      for (const name of tried) {
+        const { route, refused } = all.get(name)!;
+        if (refused !== null) {
+          expect([id, name, refused]).toEqual(["mlp", expect.stringMatching(/ matmul/), expect.stringMatching(/no Conv/)]);
+          continue;
+        }
         const result = await build(id, route);
-        expect(result, `${id} ${routeName(route)}`).toMatchObject({ outcome: "built" });
-        built.set(key(id, route), result.artifact!);
+        expect(result, `${id} ${name}`).toMatchObject({ outcome: "built" });
+        built.set(`${id} ${name}`, result.artifact!);
       }
     }
-  });
+  }, 60_000);
 
   const right = async (model: string, artifact: Artifact): Promise<number> => {
     const session = await openOnnxSession(artifact.modelPath, defaultSession(1), ["logits"]);
@@ -229,30 +250,33 @@ describe("the ONNX Runtime worker, on the digits", () => {
     return sum / dataset.splits.holdout.length;
   };
 
-  it.each<[string, Route, number, number]>([
-    ["cnn", { precision: "fp32" }, 0.975, 0.975],
-    ["mlp", { precision: "fp32" }, 0.9765, 0.9765],
-    ["cnn", { precision: "fp16" }, 0.974, 0.976],
-    ["mlp", { precision: "fp16" }, 0.9755, 0.9775],
-    ["cnn", { precision: "int8-dynamic" }, 0.972, 0.978],
-    ["mlp", { precision: "int8-dynamic" }, 0.9735, 0.9795],
-    ["cnn", { precision: "int8-static", perChannel: false, activations: "uint8" }, 0.971, 0.979],
-    ["mlp", { precision: "int8-static", perChannel: false, activations: "uint8" }, 0.974, 0.9795],
-    ["mlp", { precision: "int8-static", perChannel: true, activations: "uint8" }, 0.974, 0.9795],
-  ])("keeps the accuracy of %s through %o", async (model, route, low, high) => {
-    const found = await right(model, built.get(key(model, route))!);
-    expect(found).toBeGreaterThanOrEqual(low);
-    expect(found).toBeLessThanOrEqual(high);
-  });
+  // 97.50 % and 97.65 % unchanged; the others within what an independent quantiser of these models showed, ± 0.3 %.
+  it.each(tried.flatMap((name) => [["cnn", name] as const, ["mlp", name] as const]))(
+    "keeps the accuracy of %s through %s",
+    async (model, name) => {
+      const artifact = built.get(`${model} ${name}`);
+      if (!artifact) return expect(model).toBe("mlp");
+      const expected = model === "cnn" ? 0.975 : 0.9765;
+      const off = Math.abs((await right(model, artifact)) - expected);
+      expect(off).toBeLessThanOrEqual(name === "fp32" ? 0 : name.startsWith("fp16") ? 0.001 : 0.004);
+    },
+  );
 
-  it("makes int8 weights a quarter and fp16 weights half of the size", () => {
-    const size = (route: Route): number => built.get(key("mlp", route))!.bytes;
-    expect(size({ precision: "fp32" }) / size({ precision: "fp16" })).toBeCloseTo(2, 1);
-    expect(size({ precision: "fp32" }) / size({ precision: "int8-static", perChannel: false, activations: "uint8" })).toBeCloseTo(4, 0);
+  it("makes weights as small as their bits say", () => {
+    const size = (name: string): number => built.get(`mlp ${name}`)!.bytes;
+    for (const name of ["fp16", "fp16 storage"]) expect(size("fp32") / size(name)).toBeCloseTo(2, 1);
+    for (const name of ["int8-dynamic", "int8-static per-tensor u8", "int8-static per-tensor u8 qoperator"])
+      expect(size("fp32") / size(name)).toBeCloseTo(4, 0);
+    // 32 weights and a float scale: 36 bytes of 128, and 20 of 128.
+    expect(size("fp32") / size("int8-weights")).toBeCloseTo(128 / 36, 0);
+    expect(size("fp32") / size("int4-weights")).toBeCloseTo(128 / 20, 0);
   });
 
   it("takes a built artifact from the store after a smoke run", async () => {
-    expect(await build("cnn", { precision: "fp16" })).toMatchObject({ outcome: "cached", phases: [{ name: "smoke run" }] });
+    expect(await build("cnn", { precision: "fp16", compute: "half" })).toMatchObject({
+      outcome: "cached",
+      phases: [{ name: "smoke run" }],
+    });
   });
 
   it("takes whole items of a model without a batch dimension", async () => {
@@ -286,7 +310,8 @@ describe("the ONNX Runtime worker, on the digits", () => {
     expect(rowsOf(header)).toEqual({ x: 4 });
     const items = file("plain", "items");
     writeTensors(items, { x: { datatype: "FP32", shape: [40], data: Float32Array.from({ length: 40 }, (_, i) => i / 40) } });
-    for (const route of [{ precision: "fp32" }, { precision: "int8-static", perChannel: false, activations: "uint8" }] as const) {
+    for (const name of ["fp32", "int8-dynamic", "int8-static per-tensor u8", "int8-static per-channel u8 qoperator", "int8-weights"]) {
+      const { route } = routesOf(header).find((one) => routeName(one.route) === name)!;
       const request = artifactRequest({
         header,
         modelPath: path,
@@ -309,9 +334,9 @@ describe("the ONNX Runtime worker, on the digits", () => {
   });
 
   it("screens arms with their sessions open, and cuts off what is hopeless", async () => {
-    const arm = (id: string, model: string, route: Route) => ({
+    const arm = (id: string, model: string, route: string) => ({
       id,
-      modelPath: built.get(key(model, route))!.modelPath,
+      modelPath: built.get(`${model} ${route}`)!.modelPath,
       session: defaultSession(1),
       batchSize: 1,
       inputsFile: file(model, "tuning"),
@@ -319,9 +344,9 @@ describe("the ONNX Runtime worker, on the digits", () => {
       rows: { x: 1 },
     });
     const arms = [
-      arm("fp32", "mlp", { precision: "fp32" }),
-      arm("int8", "mlp", { precision: "int8-static", perChannel: false, activations: "uint8" }),
-      { ...arm("broken", "mlp", { precision: "fp32" }), modelPath: file("mlp", "tuning") },
+      arm("fp32", "mlp", "fp32"),
+      arm("int8", "mlp", "int8-static per-tensor u8"),
+      { ...arm("broken", "mlp", "fp32"), modelPath: file("mlp", "tuning") },
     ];
     const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: 60_000 });
     const [slow, fast] = [await screen.visit("fp32", 150, null), await screen.visit("int8", 150, null)];
@@ -343,7 +368,7 @@ describe("the ONNX Runtime worker, on the digits", () => {
     const arms = [
       {
         id: "a",
-        modelPath: built.get(key("mlp", { precision: "fp32" }))!.modelPath,
+        modelPath: built.get("mlp fp32")!.modelPath,
         session: defaultSession(1),
         batchSize: 1,
         inputsFile: file("mlp", "tuning"),

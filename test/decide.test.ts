@@ -51,6 +51,77 @@ describe("a run from workload to verdict", () => {
     expect(childrenLeft()).toEqual([]);
   });
 
+  it("is handed to other tools, and to CI by the exit status that was asked for", async () => {
+    const { answer } = verdictSchema.parse(JSON.parse(readFileSync(join(folder, "run/verdict.json"), "utf8")));
+    const exchange = ["--markdown", "run.md", "--junit", "run.xml"];
+    expect((await assay(["report", "run", ...exchange, "--fail-on", answer.kind], where)).code).toBe(5);
+    expect(readFileSync(join(folder, "run.md"), "utf8")).toContain(answer.sentence);
+    expect(readFileSync(join(folder, "run.xml"), "utf8")).toMatch(/^<\?xml[\s\S]*<testsuite name="assay: digits"/);
+    expect((await assay(["report", "run", "--fail-on", "none-meets"], where)).code).toBe(answer.kind === "none-meets" ? 5 : 0);
+    expect(await assay(["report", "run", "--fail-on", "defeat"], where)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/"defeat" is no kind of answer; the kinds are winner, keep/) as string,
+    });
+  });
+
+  it("is measured again by replay, which says whether it agrees, and compared by name", async () => {
+    const again = await assay(["replay", "run", "--out", "again", "--budget", "20s"], where);
+    expect([0, 3], again.stderr).toContain(again.code);
+    expect(again.stderr).not.toMatch(/Screening/);
+    expect(again.stdout).toMatch(/The second run (agrees|does not agree) with the first[\s\S]*fresh seeds[\s\S]*budget: 24 s → 20 s/);
+    const names = (name: string): string[] =>
+      verdictSchema.parse(JSON.parse(readFileSync(join(folder, name, "verdict.json"), "utf8"))).candidates.map((one) => one.name);
+    expect(names("again").sort()).toEqual(names("run").sort());
+    expect((await assay(["verify", "again"], where)).code).toBe(0);
+    const compared = await assay(["compare", "run", "again", "--json"], where);
+    expect(compared.code).toBe(again.code);
+    expect(JSON.parse(compared.stdout)).toMatchObject({
+      agrees: again.code === 0,
+      differences: expect.arrayContaining(["fresh seeds"]) as string[],
+    });
+    expect(await assay(["compare", "run", "run"], where)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/agrees with the first/) as string,
+    });
+    writeFileSync(
+      join(folder, "other.yaml"),
+      workload((text) => text.replace("maxDrop: 0.01", "maxDrop: 0.02")),
+    );
+    expect(await assay(["replay", "run", "--workload", "other.yaml", "--out", "never"], where)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/RUN_DIFFERS[\s\S]*another workload file/) as string,
+    });
+  });
+
+  it("decides several workloads in one call, and only the candidates that were asked for", async () => {
+    for (const name of ["one", "two"])
+      writeFileSync(
+        join(folder, `${name}.yaml`),
+        workload((text) => text.replace("name: digits", `name: ${name}`)),
+      );
+    const both = await assay(
+      ["decide", "one.yaml", "two.yaml", "--out", "both", "--budget", "9s", "--only", "cnn * as it is", "--fail-on", "none-meets"],
+      where,
+    );
+    expect(both.code, both.stderr).toBe(0);
+    expect(both.stderr).toMatch(/1 of 2: one\.yaml[\s\S]*2 of 2: two\.yaml/);
+    expect(
+      both.stdout
+        .trim()
+        .split("\n")
+        .slice(-2)
+        .map((line) => line.split(":")[0]),
+    ).toEqual(["one", "two"]);
+    const { candidates, funnel, repeat } = verdictSchema.parse(JSON.parse(readFileSync(join(folder, "both/2/verdict.json"), "utf8")));
+    expect(candidates.map(({ name }) => name)).toEqual(["cnn · as it is"]);
+    expect(funnel.removed.filter(({ stage }) => stage === "asked").length).toBeGreaterThan(1);
+    expect(repeat.command).toBe('assay decide two.yaml --budget 9s --only "cnn * as it is"');
+    expect(await assay(["decide", "one.yaml", "two.yaml", "--json"], where)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--json goes with one workload/) as string,
+    });
+  });
+
   it("is found out when the verdict or a record was changed", async () => {
     cpSync(join(folder, "run"), join(folder, "forged"), { recursive: true });
     const path = join(folder, "forged/verdict.json");

@@ -30,6 +30,7 @@ export const runRecordSchema = z
     rootSeed: z.string(),
     budgetMs: ms,
     command: z.string(),
+    workloadFile: z.string().nullable().default(null).describe("the workload file, from the run's folder"),
     workloadDigest: z.string(),
     workload: z.unknown().describe("the parsed workload"),
     machine: settings,
@@ -40,7 +41,11 @@ export const runRecordSchema = z
     candidates: z.array(candidateRecordSchema).describe("baseline first"),
     enumerated: z.number().int(),
     excluded: z.array(
-      z.object({ stage: z.enum(["residency", "licence", "compatibility", "fit", "estimate"]), name: z.string(), reason: z.string() }),
+      z.object({
+        stage: z.enum(["residency", "licence", "compatibility", "fit", "estimate", "asked"]),
+        name: z.string(),
+        reason: z.string(),
+      }),
     ),
     statedNotUsed: z.array(z.object({ path: z.string(), why: z.string() })),
     openConditions: z.array(z.string()),

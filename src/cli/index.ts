@@ -27,25 +27,33 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   program
     .command("decide")
     .description("measure the candidates of a workload and decide")
-    .argument("<workload>", "workload.yaml")
+    .argument("<workloads...>", "workload.yaml; several are decided one after another")
     .option("--out <folder>", "run folder; ./assay-runs/<name>-<time> unless said")
     .option("--budget <time>", "time for the whole run, such as 90s or 2m")
+    .option("--only <names...>", 'candidates to keep beside the baseline; * stands for anything: "mlp*int8*"')
+    .option("--exclude <names...>", "candidates to leave out")
     .option("--json", "print the verdict as one JSON document")
     .option("--resume <folder>", "continue an interrupted run")
     .option("--allow-outside", "let paths leave the folder of the workload file")
+    .option("--markdown <file>", "write the verdict as Markdown too")
+    .option("--junit <file>", "write the verdict as JUnit XML too")
+    .option("--fail-on <answers>", "exit 5 for these answers, 0 for others: winner, keep, no-difference, none-meets, cannot-tell")
     .addHelpText(
       "after",
-      "\nExit status: 0 a candidate meets the targets · 2 bad input · 3 nothing meets them · 4 cannot tell yet · 130 interrupted · 1 a fault of our own",
+      "\nExit status: 0 a candidate meets the targets · 2 bad input · 3 nothing meets them · 4 cannot tell yet · 5 named by --fail-on · 130 interrupted · 1 a fault of our own",
     )
-    .action(async (workload: string, options: object) => {
-      status = await (await import("./decide.ts")).runDecide(workload, options);
+    .action(async (workloads: string[], options: object) => {
+      status = await (await import("./decide.ts")).runDecide(workloads, options);
     });
   program
     .command("report")
     .description("draw the report again from the records")
     .argument("<run>", "run folder")
     .option("--open", "open it in the browser")
-    .action(async (run: string, options: { open?: boolean }) => {
+    .option("--markdown <file>", "write the verdict as Markdown too")
+    .option("--junit <file>", "write the verdict as JUnit XML too")
+    .option("--fail-on <answers>", "exit 5 for these answers, 0 for others: winner, keep, no-difference, none-meets, cannot-tell")
+    .action(async (run: string, options: object) => {
       status = (await import("./run.ts")).runReport(run, options);
     });
   program
@@ -54,6 +62,29 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     .argument("<run>", "run folder")
     .action(async (run: string) => {
       status = (await import("./run.ts")).runVerify(run);
+    });
+  program
+    .command("compare")
+    .description("set two finished runs side by side and say whether they agree")
+    .argument("<first>", "run folder")
+    .argument("<second>", "run folder")
+    .option("--json", "print one JSON document")
+    .addHelpText("after", "\nExit status: 0 they agree · 3 they do not")
+    .action(async (first: string, second: string, options: { json?: boolean }) => {
+      status = (await import("./run.ts")).runCompare(first, second, options);
+    });
+  program
+    .command("replay")
+    .description("measure the finalists of a finished run again and say whether the result agrees")
+    .argument("<run>", "run folder")
+    .option("--workload <file>", "the workload file, where it has moved")
+    .option("--out <folder>", "run folder; ./assay-runs/<name>-<time> unless said")
+    .option("--budget <time>", "time for the whole run; as the first unless said")
+    .option("--json", "print the comparison as one JSON document")
+    .option("--allow-outside", "let paths leave the folder of the workload file")
+    .addHelpText("after", "\nExit status: 0 it agrees · 3 it does not · 2 bad input · 130 interrupted · 1 a fault of our own")
+    .action(async (run: string, options: object) => {
+      status = await (await import("./replay.ts")).runReplay(run, options);
     });
   program
     .command("serve-model")

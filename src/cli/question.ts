@@ -19,6 +19,7 @@ import {
   routeName,
   type Candidate,
   type Funnel,
+  type NameFilter,
   type Workload,
 } from "../workload/index.ts";
 import { version } from "./version.ts";
@@ -33,7 +34,10 @@ export interface Question {
 }
 
 /** Throws WORKLOAD_UNREADABLE, WORKLOAD_INVALID with every fault, HOST_UNFIT, and what models and data throw. */
-export async function readQuestion(path: string, { allowOutside }: { allowOutside: boolean }): Promise<Question> {
+export async function readQuestion(
+  path: string,
+  { allowOutside, only, exclude }: { allowOutside: boolean } & NameFilter,
+): Promise<Question> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -58,6 +62,8 @@ export async function readQuestion(path: string, { allowOutside }: { allowOutsid
     models: models.map(({ id, header }) => ({ id, digest: header.digest, batchable: isBatchable(header), routes: routesOf(header) })),
     cores: machine.cores,
     runtime: onnxruntimeStack(),
+    only,
+    exclude,
   });
   const { itemsPerRequest } = workload.traffic;
   const fixed = models.find(({ header }) => !isBatchable(header));
@@ -88,7 +94,7 @@ const recordOf = (candidate: Candidate, { baseline, candidates }: Funnel): Candi
 /** The question as the journal keeps it. */
 export function runRecordOf(
   question: Question,
-  { rootSeed, budgetMs, command }: Pick<RunRecord, "rootSeed" | "budgetMs" | "command">,
+  { rootSeed, budgetMs, command, workloadFile }: Pick<RunRecord, "rootSeed" | "budgetMs" | "command" | "workloadFile">,
 ): RunRecord {
   const { workload, models, dataset, funnel, machine, notUsed } = question;
   const runtime = onnxruntimeStack();
@@ -97,6 +103,7 @@ export function runRecordOf(
     rootSeed,
     budgetMs,
     command,
+    workloadFile,
     workloadDigest: digestJson(workload as unknown as Json),
     workload,
     machine: { ...machine, isa: machine.isa.join(" ") },

@@ -1,30 +1,25 @@
-/** `assay report` and `assay verify`: a run's folder, read again. */
+/** `assay report`, `assay verify` and `assay compare`: the folders of runs, read again. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { changedFields } from "../artifact/index.ts";
 import { AssayError, type Json } from "../base/index.ts";
-import { loadEvidence } from "../bench/index.ts";
-import { decide, type Verdict } from "../decide/index.ts";
-import { renderTerminal } from "../report/index.ts";
-import { publish, reportName, shownPath, verdictName, verdictText } from "./decide.ts";
+import { compareVerdicts, type Verdict } from "../decide/index.ts";
+import { renderComparison } from "../report/index.ts";
+import { showVerdict } from "./decide.ts";
+import { failKinds, statusOf, writeExchange, type ExchangeOptions } from "./exchange.ts";
+import { finishedRun, publish, reportName, verdictName, verdictText } from "./run-folder.ts";
 import { version } from "./version.ts";
 
-function finished(folder: string): { verdict: Verdict } {
-  const { evidence } = loadEvidence(folder);
-  if (!evidence.ends.some(({ stage }) => stage === "all"))
-    throw new AssayError("RUN_UNREADABLE", `${folder} is not finished; continue it with assay decide WORKLOAD --resume ${folder}`);
-  return { verdict: decide(evidence, version) };
-}
-
 /** Draws the report again from the records. */
-export function runReport(path: string, { open }: { open?: boolean }): number {
+export function runReport(path: string, { open, ...exchange }: ExchangeOptions & { open?: boolean }): number {
+  const failOn = failKinds(exchange.failOn);
   const folder = resolve(path);
-  const { verdict } = finished(folder);
+  const { verdict } = finishedRun(folder);
   publish(folder, verdict);
   const report = join(folder, reportName);
-  const colour = process.stdout.isTTY && !process.env["NO_COLOR"];
-  process.stdout.write(renderTerminal(verdict, { colour, columns: process.stdout.columns ?? 100, reportPath: shownPath(report) }));
+  showVerdict(verdict, folder);
+  writeExchange(verdict, exchange);
   if (open) {
     const [command, ...args] =
       process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
@@ -32,13 +27,13 @@ export function runReport(path: string, { open }: { open?: boolean }): number {
     child.on("error", () => process.stderr.write(`No viewer found; open ${report} in a browser.\n`));
     child.unref();
   }
-  return 0;
+  return failOn === null ? 0 : statusOf(verdict, failOn);
 }
 
 /** Recomputes the verdict from the records and compares. Throws RUN_MISMATCH naming what differs. */
 export function runVerify(path: string): number {
   const folder = resolve(path);
-  const { verdict } = finished(folder);
+  const { verdict } = finishedRun(folder);
   let stored: string;
   try {
     stored = readFileSync(join(folder, verdictName), "utf8");
@@ -67,4 +62,19 @@ export function runVerify(path: string): number {
     `${verdictName} differs from what the records give in: ${changed.slice(0, 20).join(", ") || "its layout"}`,
     { details: { changed } },
   );
+}
+
+/** Says where two verdicts agree; returns 0 when they do, else 3. */
+export function showComparison(first: Verdict, second: Verdict, json: boolean): number {
+  const comparison = compareVerdicts(first, second);
+  const { agrees, disagreements, differences, candidates } = comparison;
+  const brief = { agrees, disagreements, differences, candidates: candidates.map(({ name, latency, cpu }) => ({ name, latency, cpu })) };
+  process.stdout.write(json ? `${JSON.stringify(brief, undefined, 2)}\n` : renderComparison(first, second, comparison));
+  return agrees ? 0 : 3;
+}
+
+/** Compares two finished runs. */
+export function runCompare(first: string, second: string, { json }: { json?: boolean }): number {
+  const [a, b] = [first, second].map((path) => finishedRun(resolve(path)).verdict) as [Verdict, Verdict];
+  return showComparison(a, b, json === true);
 }

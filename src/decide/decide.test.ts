@@ -3,6 +3,7 @@ import type { AccuracyView, RunRecord, VisitView } from "../bench/index.ts";
 import { judgeAccuracy, type AccuracyTargets } from "./accuracy.ts";
 import { answerOf, proposal, type Judged } from "./answer.ts";
 import { costOf } from "./figures.ts";
+import { payBackOf } from "./pay-back.ts";
 import { judgeRate, judgeStep, requestsNeeded, type Targets } from "./targets.ts";
 import type { Workload } from "../workload/index.ts";
 import type { CandidateVerdict, Gate } from "./verdict.ts";
@@ -230,6 +231,30 @@ const judged = (
   };
 };
 const answer = (all: Judged[]) => answerOf(all, { ratePerSecond: null, priced: false });
+
+describe("pay-back of a run", () => {
+  const priced = (low: number | null, high: number | null) =>
+    ({ cost: { replicas: 1, perMillionGoodUsd: { value: 1, low, high }, basis: "" } }) as CandidateVerdict;
+  const workload = {
+    traffic: { ratePerSecond: 100, daily: { peakToMean: 2 } },
+    volume: { lifetimeDays: 10 },
+    hardware: { hourlyUsd: 3.6 },
+  };
+  const of = (base: CandidateVerdict, winner: CandidateVerdict, more: object = {}) =>
+    payBackOf({ ...workload, ...more } as unknown as Workload, winner, base, 100);
+  it("takes the lower bound of the saving and the mean rate", () => {
+    // 100 s at 3.60 an hour = 0.10; 5 − 3 = 2 a million; 50,000 requests at 50/s in 1,000 s.
+    const found = of(priced(5, 6), priced(2, 3))!;
+    expect(found).toMatchObject({ savedPerMillionUsd: 2, day: 1, sentence: expect.stringMatching(/on day 1 of 10/) as string });
+    expect(found.requests).toBeCloseTo(50_000, 6);
+    expect(of(priced(5, 6), priced(2, 3), { volume: { lifetimeDays: 10, requestsPerDay: 4000 } })!.day).toBeNull();
+  });
+  it("saves nothing where costs overlap or are not bounded, and says nothing without a volume", () => {
+    expect(of(priced(5, 6), priced(4, 5.5))!.sentence).toMatch(/nothing is saved for certain/);
+    expect(of(priced(null, 6), priced(2, 3))).toMatchObject({ savedPerMillionUsd: null, requests: null });
+    expect(of(priced(5, 6), priced(2, 3), { volume: undefined })).toBeNull();
+  });
+});
 
 describe("the answer", () => {
   it("keeps the baseline when nothing is cheaper", () => {

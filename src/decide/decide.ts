@@ -8,6 +8,7 @@ import { answerOf, proposal, type Judged } from "./answer.ts";
 import { judgeAll, looksAt, questionOf } from "./candidate.ts";
 import { visitsOf } from "./figures.ts";
 import { cpuUse, faultsOf, judgeRate, judgeStep, type Targets } from "./targets.ts";
+import { payBackOf } from "./pay-back.ts";
 import { verdictSchema, type Verdict } from "./verdict.ts";
 
 /** What the run asks in between: see the experiment's `Judges`. */
@@ -129,6 +130,9 @@ export function decide(evidence: Evidence, version: string): Verdict {
         : [{ stage: "screen" as const, name: names.get(id)!, reason: stopped }],
     ),
   ];
+  const answer = answerOf(judged, { ratePerSecond: rate, priced: workload.hardware.hourlyUsd !== undefined });
+  const spentSeconds = (evidence.ends.at(-1)?.spentMs ?? 0) / 1000;
+  const winner = answer.kind === "winner" ? judged.find(({ verdict: { id } }) => id === answer.candidate)?.verdict : undefined;
   const verdict: Verdict = {
     apiVersion: "assay/verdict/v1",
     decidedBy: version,
@@ -139,8 +143,9 @@ export function decide(evidence: Evidence, version: string): Verdict {
       ratePerSecond: rate,
       targets: targetsInWords(workload),
     },
-    answer: answerOf(judged, { ratePerSecond: rate, priced: workload.hardware.hourlyUsd !== undefined }),
+    answer,
     smallestDifference: smallestDifference(judged),
+    payBack: payBackOf(workload, winner, judged[0]!.verdict, spentSeconds),
     baseline: run.candidates[0]!.id,
     candidates: ranked.map((one) => one.verdict),
     funnel: {
@@ -171,7 +176,7 @@ export function decide(evidence: Evidence, version: string): Verdict {
       machine: run.machine,
       versions: run.versions,
       digests: run.digests,
-      spentSeconds: (evidence.ends.at(-1)?.spentMs ?? 0) / 1000,
+      spentSeconds,
       budgetSeconds: run.budgetMs / 1000,
     },
   };

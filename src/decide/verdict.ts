@@ -209,13 +209,26 @@ export const verdictSchema = z
       ratio: z.number().nullable().describe("smallest relative difference this run could have seen, such as 0.12; null = no paired runs"),
       sentence: z.string(),
     }),
+    payBack: z
+      .object({
+        tuningUsd: z.number().describe("machine time of this run at hardware.hourlyUsd, US dollars"),
+        savedPerMillionUsd: z
+          .number()
+          .nullable()
+          .describe("lower bound of what a million good requests become cheaper by, US dollars; null = not bounded by this run"),
+        requests: z.number().nullable().describe("good requests that bring the cost back; null = nothing is saved for certain"),
+        day: z.number().int().nullable().describe("the day on which it has come back; null = not within volume.lifetimeDays"),
+        sentence: z.string(),
+      })
+      .nullable()
+      .describe("when the cost of this run comes back; null = no winner, no price or no volume"),
     baseline: z.string().describe("id of candidate 0"),
     candidates: z.array(candidateVerdictSchema).describe("the finalists, baseline first, then by cost and simplicity"),
     funnel: z.object({
       enumerated: z.number().int().describe("combinations in the declared space"),
       removed: z.array(
         z.object({
-          stage: z.enum(["residency", "licence", "compatibility", "fit", "estimate", "build", "screen", "measure"]),
+          stage: z.enum(["residency", "licence", "compatibility", "fit", "estimate", "asked", "build", "screen", "measure"]),
           name: z.string(),
           reason: z.string(),
         }),

@@ -37,6 +37,9 @@ export interface LoadRun {
   bodies: readonly KeptBody[];
 }
 
+/** Pauses of the generator's own garbage collection that count against a run, milliseconds. */
+const pauseMs = 1;
+
 const start = (name: string, workerData?: unknown): Worker => new Worker(entryUrl(import.meta.url, name), { workerData });
 
 /**
@@ -89,7 +92,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
           .filter(inWindow)
           .sort((a, b) => a[0] - b[0])
           .map(round),
-        pauses: ours.map(round),
+        pauses: ours.filter(([, length]) => length > pauseMs).map(round),
         inFlight,
         stolenRatio: ticks && after && after.total > ticks.total ? (after.steal - ticks.steal) / (after.total - ticks.total) : null,
         connections: opened,

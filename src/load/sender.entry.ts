@@ -25,6 +25,8 @@ const burst = 64;
 const stallMs = 0.5;
 /** What one send or one answer may cost in a turn before the rest counts as a stall, milliseconds. */
 const workMs = 0.05;
+/** Garbage collections from this length on are noted, so that none is taken for a stall of the host, milliseconds. */
+const leastPauseMs = 0.1;
 
 /** Blocks of the warm-up are filled and handed over like any other: code that the window is first to run would be compiled in it. */
 interface Block {
@@ -326,7 +328,7 @@ function end(): void {
 }
 
 const observer = new PerformanceObserver((list) => {
-  for (const { startTime, duration } of list.getEntries()) if (duration > 1) pauses.push([startTime - windowStart, duration]);
+  for (const { startTime, duration } of list.getEntries()) if (duration > leastPauseMs) pauses.push([startTime - windowStart, duration]);
 });
 observer.observe({ entryTypes: ["gc"] });
 

@@ -1,2 +1,4 @@
+export { renderComparison } from "./comparison.ts";
+export { renderJUnit, renderMarkdown } from "./exchange.ts";
 export { renderHtml } from "./html.ts";
 export { renderTerminal } from "./terminal.ts";

@@ -237,7 +237,7 @@ function remark({ name, cost, costUnknown, confirmed, notes }: CandidateVerdict)
   return `${name}: ${[basis, confirmedWords[confirmed], ...notes].filter(Boolean).join("; ")}`;
 }
 
-function costSection({ candidates }: Verdict): string {
+function costSection({ candidates, payBack }: Verdict): string {
   const front = frontFigure(candidates);
   const rows = candidates.map(({ name, cost, against, cpuMsPerRequest, peakMemoryBytes }) => [
     plain(name),
@@ -257,7 +257,7 @@ function costSection({ candidates }: Verdict): string {
       ["candidate", "$ per million good", "CPU per request", "peak memory", "× median latency", "× CPU time"],
       rows,
     ),
-    list(candidates.map(remark)),
+    list([...(payBack ? [payBack.sentence] : []), ...candidates.map(remark)]),
   );
 }
 
@@ -288,6 +288,7 @@ const stageNames = {
   compatibility: "compatibility",
   fit: "fit",
   estimate: "estimate",
+  asked: "as asked",
   build: "build",
   screen: "screening",
   measure: "measurement",

@@ -88,6 +88,7 @@ export function renderTerminal(
         .replace(/^/, "• ")
         .replaceAll("\n", "\n  "),
     ),
+    ...(verdict.payBack ? [wrap(verdict.payBack.sentence, wide)] : []),
     wrap(verdict.smallestDifference.sentence, wide),
     wrap(
       `${funnel.enumerated} combinations, ${funnel.screened} screened in process, ${funnel.finalists} measured end to end in ${runs.length} runs${invalid > 0 ? ` (${invalid} invalid, not used)` : ""}; ${interval({ value: verdict.repeat.spentSeconds, low: null, high: null }, (seconds) => `${Math.round(seconds)} s`)}.`,

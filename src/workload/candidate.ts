@@ -4,18 +4,33 @@
  */
 import { digestJson, type Json } from "../base/index.ts";
 
+/** Static int8: ranges of the activations from the calibration split. */
+export interface StaticRoute {
+  precision: "int8-static";
+  /** One scale an output channel of the weights, or one a tensor. */
+  perChannel: boolean;
+  /** Type of the quantised activations; the weights are int8. */
+  activations: "uint8" | "int8";
+  /** Whether ranges of activations are as wide below 0 as above. */
+  symmetric: boolean;
+  /** Conv too, or MatMul and Gemm only. */
+  operators: "all" | "matmul";
+  /** How a range is taken: its ends, 99.99 % of the values, or the cut that loses least information. */
+  calibration: "minmax" | "percentile" | "entropy";
+  /** QuantizeLinear / DequantizeLinear pairs that the runtime fuses, or its fused operators themselves. */
+  form: "qdq" | "qoperator";
+}
+
 /** How the source model becomes the artifact. */
 export type Route =
   | { precision: "fp32" }
-  | { precision: "fp16" }
-  | { precision: "int8-dynamic" }
-  | {
-      precision: "int8-static";
-      /** One scale an output channel of the weights, or one a tensor. */
-      perChannel: boolean;
-      /** Type of the quantised activations; the weights are int8. */
-      activations: "uint8" | "int8";
-    };
+  /** Weights in half precision; computed in half precision too, or in single. */
+  | { precision: "fp16"; compute: "half" | "single" }
+  | { precision: "int8-dynamic"; operators: "all" | "matmul" }
+  | StaticRoute
+  /** MatMul weights in blocks of 32 with a scale each; activations stay float (level 0) or become int8 in the kernel (level 4). */
+  | { precision: "int8-weights"; accuracyLevel: 0 | 4 }
+  | { precision: "int4-weights"; accuracyLevel: 0 | 4 };
 
 /** How the runtime runs the artifact. The defaults of the runtime are in `defaultSession`. */
 export interface SessionSettings {
@@ -72,10 +87,27 @@ export const defaultSession = (intraThreads: number): SessionSettings => ({
 
 export const defaultServing: ServingSettings = { replicas: 1, batchSize: 1, batchDelayMs: 0, queueLimit: 512 };
 
-/** The precision and its variant in a few words: `int8-static per-channel s8`. */
+/** The precision and its variant in a few words: `int8-static per-channel s8`; what is usual goes without saying. */
 export function routeName(route: Route): string {
-  if (route.precision !== "int8-static") return route.precision;
-  return `int8-static ${route.perChannel ? "per-channel" : "per-tensor"} ${route.activations === "uint8" ? "u8" : "s8"}`;
+  const unusual = (...words: (string | false)[]): string => words.filter(Boolean).join(" ");
+  switch (route.precision) {
+    case "fp32":
+      return "fp32";
+    case "fp16":
+      return unusual("fp16", route.compute === "single" && "storage");
+    case "int8-dynamic":
+      return unusual("int8-dynamic", route.operators === "matmul" && "matmul");
+    case "int8-static":
+      return unusual(
+        `int8-static ${route.perChannel ? "per-channel" : "per-tensor"} ${route.activations === "uint8" ? "u8" : "s8"}`,
+        route.symmetric && "symmetric",
+        route.operators === "matmul" && "matmul",
+        route.calibration !== "minmax" && route.calibration,
+        route.form === "qoperator" && "qoperator",
+      );
+    default:
+      return unusual(route.precision, route.accuracyLevel === 0 && "level 0");
+  }
 }
 
 function differences(parts: CandidateParts, baseline: CandidateParts): string[] {

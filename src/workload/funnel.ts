@@ -33,7 +33,20 @@ export interface Funnel {
   candidates: Candidate[];
   /** Combinations before anything was removed. */
   enumerated: number;
-  excluded: { stage: "residency" | "licence" | "compatibility" | "fit" | "estimate"; name: string; reason: string }[];
+  excluded: { stage: "residency" | "licence" | "compatibility" | "fit" | "estimate" | "asked"; name: string; reason: string }[];
+}
+
+/** Which candidates were asked for, by patterns of their names; the baseline stays whatever they say. */
+export interface NameFilter {
+  only?: readonly string[] | undefined;
+  exclude?: readonly string[] | undefined;
+}
+
+/** Whether a name fits a pattern: `*` stands for anything, and without one a part of the name is enough. */
+export function nameFits(name: string, pattern: string): boolean {
+  if (!pattern.includes("*")) return name.includes(pattern);
+  const escaped = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${escaped.join(".*")}$`, "u").test(name);
 }
 
 /** Candidates of one family share the artifact and differ in settings only. */
@@ -107,10 +120,17 @@ function settingsFault(
   return null;
 }
 
+/** Why a candidate was not asked for; null when it was. */
+function unaskedBy(name: string, { only, exclude }: NameFilter): string | null {
+  if (only && !only.some((pattern) => nameFits(name, pattern))) return `--only ${only.join(" ")} does not name it`;
+  const barred = exclude?.find((pattern) => nameFits(name, pattern));
+  return barred === undefined ? null : `--exclude ${barred} names it`;
+}
+
 /** Enumerates the space and takes out what cannot be. Throws nothing: with no legal candidate only the baseline is left. */
 export function candidatesOf(
   workload: Workload,
-  facts: { models: readonly ModelFacts[]; cores: number; runtime: { name: string; version: string } },
+  facts: { models: readonly ModelFacts[]; cores: number; runtime: { name: string; version: string } } & NameFilter,
 ): Funnel {
   const { search, allowedLicences } = workload;
   const threads = threadsOf(workload, facts.cores);
@@ -126,12 +146,20 @@ export function candidatesOf(
   const base = parts(first!, { precision: "fp32" }, defaultSession(threads), defaultServing);
   const baseline = candidateOf(base);
   const excluded: Funnel["excluded"] = [];
-  const wanted = (route: Route): boolean => {
-    if (!(search.precision ?? ["fp32", "fp16", "int8-dynamic", "int8-static"]).includes(route.precision) && route.precision !== "fp32")
-      return false;
-    if (route.precision !== "int8-static") return true;
-    return (search.perChannel ?? [false, true]).includes(route.perChannel) && (search.activations ?? ["uint8"]).includes(route.activations);
+  /** What is declared, or else what goes without saying: a route is wanted when each of its fields is. */
+  const declared: Record<string, readonly unknown[]> = {
+    precision: search.precision ?? ["fp32", "fp16", "int8-dynamic", "int8-static", "int8-weights", "int4-weights"],
+    compute: search.compute ?? ["half"],
+    operators: search.operators ?? ["all"],
+    accuracyLevel: search.accuracyLevel ?? [4],
+    perChannel: search.perChannel ?? [false, true],
+    activations: search.activations ?? ["uint8"],
+    symmetric: search.symmetric ?? [false],
+    calibration: search.calibration ?? ["minmax"],
+    form: search.form ?? ["qdq"],
   };
+  const wanted = (route: Route): boolean =>
+    route.precision === "fp32" || Object.entries(route).every(([field, value]) => declared[field]!.includes(value));
   let enumerated = 0;
   const sources: Candidate[] = [];
   const rest: Candidate[] = [];
@@ -152,7 +180,9 @@ export function candidatesOf(
           const own = parts(model, route, session, serving);
           const candidate = candidateOf(own, base);
           const fault = settingsFault(own, threads, model.batchable);
+          const unasked = candidate.id === baseline.id ? null : unaskedBy(candidate.name, facts);
           if (fault) excluded.push({ ...fault, name: candidate.name });
+          else if (unasked) excluded.push({ stage: "asked", name: candidate.name, reason: unasked });
           else (isSource && session === all[0]!.session && serving === all[0]!.serving ? sources : rest).push(candidate);
         }
       }

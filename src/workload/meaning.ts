@@ -116,7 +116,6 @@ export function checkMeaning(workload: Workload): { faults: MeaningFault[]; notU
   const later = (path: string, stated: unknown, why: string): void => void (stated !== undefined && notUsed.push({ path, why }));
   later("targets.availability", targets.availability, "it is measured after release");
   later("data.sensitivity", data.sensitivity, "it chooses places, and this run measures one host");
-  later("volume", volume, "pay-back of a tuning run is not computed yet");
   later("hardware.region", workload.hardware.region, "this run measures one host");
   later("customisation", workload.customisation, "it enters the estimate only");
   later("weights", workload.weights, "only cost decides so far");

@@ -36,9 +36,24 @@ const list = <T extends z.ZodType>(item: T, what: string) => z.array(item).min(1
 
 const searchSchema = z
   .strictObject({
-    precision: list(z.enum(["fp32", "fp16", "int8-dynamic", "int8-static"]), "build routes; all unless said"),
+    precision: list(
+      z.enum(["fp32", "fp16", "int8-dynamic", "int8-static", "int8-weights", "int4-weights"]),
+      "build routes; all unless said (int8-weights and int4-weights = MatMul weights in blocks, activations float)",
+    ),
+    compute: list(z.enum(["half", "single"]), "fp16: computed in half precision, or stored only; half unless said"),
+    operators: list(z.enum(["all", "matmul"]), "int8: Conv too, or MatMul and Gemm only; all unless said"),
+    accuracyLevel: list(
+      z.union([z.literal(0), z.literal(4)]),
+      "block-wise weights: 4 = activations become int8 in the kernel, 0 = stay float; 4 unless said",
+    ),
     perChannel: list(z.boolean(), "static int8: one weight scale a channel, or one a tensor; both unless said"),
     activations: list(z.enum(["uint8", "int8"]), "static int8: type of the activations; uint8 unless said"),
+    symmetric: list(z.boolean(), "static int8: ranges as wide below 0 as above; false unless said"),
+    calibration: list(
+      z.enum(["minmax", "percentile", "entropy"]),
+      "static int8: ranges by their ends, by 99.99 % of the values, or by the cut that loses least information; minmax unless said",
+    ),
+    form: list(z.enum(["qdq", "qoperator"]), "static int8: pairs that the runtime fuses, or its fused operators; qdq unless said"),
     graph: list(z.enum(["disabled", "basic", "extended", "all"]), "graph optimisation levels; all levels unless said"),
     batch: list(z.int().min(1).max(1024), "most requests joined in one run; 1 and 8 unless said"),
     batchDelayMs: list(z.number().min(0).max(10_000), "longest wait for a batch to fill, milliseconds; 0 unless said"),

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { candidatesOf, changesOf, formatFaults, hostFault, parseWorkload, type ModelFacts, type Route } from "./index.ts";
+import {
+  candidatesOf,
+  changesOf,
+  formatFaults,
+  hostFault,
+  parseWorkload,
+  type ModelFacts,
+  type NameFilter,
+  type Route,
+  type StaticRoute,
+} from "./index.ts";
 
 const good = `apiVersion: assay/v1
 name: digits
@@ -116,13 +126,25 @@ describe("a workload file", () => {
   });
 });
 
+const statically = (more: Partial<StaticRoute>): StaticRoute => ({
+  precision: "int8-static",
+  perChannel: false,
+  activations: "uint8",
+  symmetric: false,
+  operators: "all",
+  calibration: "minmax",
+  form: "qdq",
+  ...more,
+});
 const routes: Route[] = [
   { precision: "fp32" },
-  { precision: "fp16" },
-  { precision: "int8-dynamic" },
-  { precision: "int8-static", perChannel: false, activations: "uint8" },
-  { precision: "int8-static", perChannel: true, activations: "uint8" },
-  { precision: "int8-static", perChannel: false, activations: "int8" },
+  { precision: "fp16", compute: "half" },
+  { precision: "int8-dynamic", operators: "all" },
+  { precision: "int8-dynamic", operators: "matmul" },
+  statically({}),
+  statically({ perChannel: true }),
+  statically({ activations: "int8" }),
+  statically({ form: "qoperator" }),
 ];
 const model = (id: string, more: Partial<ModelFacts> = {}): ModelFacts => ({
   id,
@@ -131,8 +153,8 @@ const model = (id: string, more: Partial<ModelFacts> = {}): ModelFacts => ({
   routes: routes.map((route) => ({ route, refused: null })),
   ...more,
 });
-const funnel = (text: string, models = [model("cnn"), model("mlp")], cores = 2) =>
-  candidatesOf(parseWorkload(text).workload!, { models, cores, runtime: { name: "r", version: "1" } });
+const funnel = (text: string, models = [model("cnn"), model("mlp")], cores = 2, names: NameFilter = {}) =>
+  candidatesOf(parseWorkload(text).workload!, { models, cores, runtime: { name: "r", version: "1" }, ...names });
 
 describe("the funnel", () => {
   it("puts the baseline first, then every other source model, and stays small", () => {
@@ -144,6 +166,25 @@ describe("the funnel", () => {
     expect(candidates.length).toBeLessThanOrEqual(60);
     expect(new Set(candidates.map(({ id }) => id)).size).toBe(candidates.length);
     expect(candidates.some(({ session }) => session.execution === "parallel")).toBe(true);
+  });
+  it("keeps what is asked for, the baseline always, and says what asked the others away", () => {
+    const all = funnel(good).candidates.length;
+    const names = (filter: NameFilter): string[] => funnel(good, undefined, 2, filter).candidates.map(({ name }) => name);
+    expect(names({ only: ["mlp*int8-static*u8"] })).toEqual([
+      "cnn · as it is",
+      "mlp · int8-static per-tensor u8",
+      "mlp · int8-static per-channel u8",
+    ]);
+    const without = names({ exclude: ["batch", "cnn"] });
+    expect(without.filter((name) => name.includes("batch") || name.includes("cnn"))).toEqual(["cnn · as it is"]);
+    expect(without.length).toBeLessThan(all);
+    const { excluded } = funnel(good, undefined, 2, { only: ["mlp · fp16"], exclude: ["fp16"] });
+    expect(excluded.find(({ name }) => name === "mlp · fp16")).toEqual({
+      stage: "asked",
+      name: "mlp · fp16",
+      reason: "--exclude fp16 names it",
+    });
+    expect(names({ only: ["no.such[name"] })).toEqual(["cnn · as it is"]);
   });
   it("keeps an id when the model is only renamed, and changes it with any setting", () => {
     const renamed = funnel(good.replace("id: cnn", "id: zebra"), [{ ...model("zebra"), digest: "cnn".padEnd(64, "0") }, model("mlp")]);

@@ -4,11 +4,12 @@ import { ModelProtoSchema, type ModelProto } from "onnx-buf";
 import { openOnnxSession, type NamedTensors } from "../../artifact/index.ts";
 import { asAssayError } from "../../base/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
-import { defaultSession } from "../../workload/index.ts";
+import { defaultSession, type StaticRoute } from "../../workload/index.ts";
 import { JobFault } from "../worker.ts";
 import { itemCount, itemsOf } from "./items.ts";
 import type { BuildJob } from "./jobs.ts";
 import { activationsOf, exposeActivations, type Ranges } from "./int8-static.ts";
+import { addTo, createHistogram, entropyRange, percentileRange, type Range } from "./ranges.ts";
 
 const mostItems = 32;
 
@@ -17,14 +18,15 @@ export async function calibrate(
   copy: ModelProto & { graph: NonNullable<ModelProto["graph"]> },
   data: NamedTensors,
   { rows, batchable }: Pick<BuildJob, "rows" | "batchable">,
+  { operators, calibration }: Pick<StaticRoute, "operators" | "calibration">,
   progress: (done: number, total: number) => void,
 ): Promise<Ranges> {
-  const names = activationsOf(copy.graph);
+  const names = activationsOf(copy.graph, operators);
   exposeActivations(copy.graph, names);
   const session = await openOnnxSession(toBinary(ModelProtoSchema, copy), defaultSession(1), null).catch((fault: unknown) => {
     throw new JobFault("unsupported_op", asAssayError(fault).message);
   });
-  const ranges = new Map<string, [number, number]>();
+  const ranges = new Map<string, Range>();
   const widen = (name: string, tensor: Tensor): void => {
     let [low, high] = ranges.get(name) ?? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const value of tensor.data as Float32Array) {
@@ -36,14 +38,24 @@ export async function calibrate(
   };
   const count = itemCount(data, rows);
   const step = batchable ? mostItems : 1;
-  for (let from = 0; from < count; from += step) {
-    const feed = itemsOf(data, rows, from, Math.min(count, from + step));
-    const found = await session.run(feed);
-    for (const name of names) {
-      const tensor = found.get(name) ?? feed.get(name);
-      if (tensor) widen(name, tensor);
+  const passes = calibration === "minmax" ? 1 : 2;
+  const pass = async (number: number, take: (name: string, tensor: Tensor) => void): Promise<void> => {
+    for (let from = 0; from < count; from += step) {
+      const feed = itemsOf(data, rows, from, Math.min(count, from + step));
+      const found = await session.run(feed);
+      for (const name of names) {
+        const tensor = found.get(name) ?? feed.get(name);
+        if (tensor) take(name, tensor);
+      }
+      progress(number * count + Math.min(count, from + step), passes * count);
     }
-    progress(Math.min(count, from + step), count);
+  };
+  await pass(0, widen);
+  if (calibration !== "minmax") {
+    const histograms = new Map([...ranges].map(([name, range]) => [name, createHistogram(range)]));
+    await pass(1, (name, tensor) => addTo(histograms.get(name)!, tensor.data as Float32Array));
+    const narrowed = calibration === "percentile" ? percentileRange : entropyRange;
+    for (const [name, histogram] of histograms) ranges.set(name, narrowed(histogram));
   }
   await session.close();
   return ranges;

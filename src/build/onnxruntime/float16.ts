@@ -3,7 +3,7 @@
  * Runtime has no half-precision kernel it puts casts around the operator itself.
  */
 import { create } from "@bufbuild/protobuf";
-import { TypeProto_TensorSchema, TypeProtoSchema, type GraphProto, type TensorProto } from "onnx-buf";
+import { TypeProto_TensorSchema, TypeProtoSchema, type GraphProto, type NodeProto, type TensorProto } from "onnx-buf";
 import { attribute, floatsOf, freshName, nodeOf, onnxType } from "./graph.ts";
 
 const bits = new Uint32Array(1);
@@ -37,12 +37,44 @@ function toHalf(tensor: TensorProto): void {
   tensor.dataType = onnxType.float16;
 }
 
-/** Rewrites the graph in place. */
-export function convertToFloat16(graph: GraphProto): void {
-  // Resize takes its region and scales in single precision.
-  const single = new Set(
-    graph.node.filter(({ opType }) => opType === "Resize" || opType === "Upsample").flatMap(({ input }) => input.slice(1)),
-  );
+/** Constants below this many numbers stay as they are: a cast costs more than they weigh. */
+const leastStored = 64;
+
+/** Stores large constants in half precision and computes as before; rewrites the graph in place, returns how many changed. */
+export function storeInFloat16(graph: GraphProto): number {
+  const single = singleOnly(graph);
+  const casts: NodeProto[] = [];
+  const sizeOf = ({ dims }: TensorProto): number => dims.reduce((product, size) => product * Number(size), 1);
+  const store = (tensor: TensorProto, name: string): string | null => {
+    if (tensor.dataType !== onnxType.float || sizeOf(tensor) < leastStored || single.has(name)) return null;
+    toHalf(tensor);
+    const half = freshName(graph, `${name}_half`);
+    casts.push(nodeOf("Cast", [half], [name], { to: onnxType.float }));
+    return half;
+  };
+  for (const tensor of graph.initializer) tensor.name = store(tensor, tensor.name) ?? tensor.name;
+  const constants: NodeProto[] = [];
+  const rest: NodeProto[] = [];
+  for (const node of graph.node) {
+    const value = node.opType === "Constant" ? attribute(node, "value")?.t : undefined;
+    const half = value && store(value, node.output[0]!);
+    if (half) node.output[0] = half;
+    (half ? constants : rest).push(node);
+  }
+  // Old files list initialisers as inputs; those that are computed now are none.
+  const computed = new Set(casts.map(({ output }) => output[0]!));
+  graph.input = graph.input.filter(({ name }) => !computed.has(name));
+  graph.node = [...constants, ...casts, ...rest];
+  return casts.length;
+}
+
+/** Resize takes its region and scales in single precision. */
+const singleOnly = (graph: GraphProto): Set<string> =>
+  new Set(graph.node.filter(({ opType }) => opType === "Resize" || opType === "Upsample").flatMap(({ input }) => input.slice(1)));
+
+/** Rewrites the whole graph in place. Returns 1: it always changes. */
+export function convertToFloat16(graph: GraphProto): number {
+  const single = singleOnly(graph);
   for (const tensor of graph.initializer) if (!single.has(tensor.name)) toHalf(tensor);
   for (const node of graph.node) {
     if (node.opType === "Constant" && single.has(node.output[0]!)) continue;
@@ -76,4 +108,5 @@ export function convertToFloat16(graph: GraphProto): void {
     }
     graph.node.push(nodeOf("Cast", [half], [output.name], { to: onnxType.float }));
   }
+  return 1;
 }

@@ -4,9 +4,11 @@ import {
   AttributeProto_AttributeType,
   AttributeProtoSchema,
   NodeProtoSchema,
+  OperatorSetIdProtoSchema,
   TensorProtoSchema,
   type AttributeProto,
   type GraphProto,
+  type ModelProto,
   type NodeProto,
   type TensorProto,
 } from "onnx-buf";
@@ -41,14 +43,25 @@ export function attributeOf(name: string, value: number | readonly number[]): At
     : create(AttributeProtoSchema, { name, type: AttributeProto_AttributeType.INTS, ints: value.map(BigInt) });
 }
 
+/** The runtime's own operators. A model that uses them must import the domain: `importMicrosoft`. */
+export const microsoft = "com.microsoft";
+
+export function importMicrosoft(model: ModelProto): void {
+  const used = model.graph?.node.some(({ domain }) => domain === microsoft) ?? false;
+  if (used && !model.opsetImport.some(({ domain }) => domain === microsoft))
+    model.opsetImport.push(create(OperatorSetIdProtoSchema, { domain: microsoft, version: 1n }));
+}
+
 export function nodeOf(
   opType: string,
   input: string[],
   output: string[],
   attributes: Record<string, number | readonly number[]> = {},
+  domain = "",
 ): NodeProto {
   return create(NodeProtoSchema, {
     opType,
+    domain,
     name: `${opType}:${output[0]}`,
     input,
     output,

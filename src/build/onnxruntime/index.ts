@@ -2,7 +2,7 @@
 import { entryUrl, type Machine } from "../../host/index.ts";
 import { onnxRuntimeVersion, type ArtifactKeyFields, type ModelHeader } from "../../artifact/index.ts";
 import type { Json } from "../../base/index.ts";
-import { defaultSession, type Route } from "../../workload/index.ts";
+import { defaultSession, type Route, type StaticRoute } from "../../workload/index.ts";
 import type { ArtifactRequest } from "../obtain.ts";
 import type { WorkerSpec } from "../supervisor.ts";
 import type { BuildJob, RowsPerItem, ScreenJob, SmokeJob } from "./jobs.ts";
@@ -13,14 +13,30 @@ export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entry
 export const onnxruntimeStack = (): { name: string; version: string } => ({ name: "onnxruntime", version: onnxRuntimeVersion() });
 
 /** Version of the code that rewrites models; a change makes every artifact anew. */
-const quantiserVersion = 2;
+const quantiserVersion = 3;
+
+/** Every combination of the values of each field. */
+const product = <T extends object>(fields: { [K in keyof T]: readonly T[K][] }): T[] =>
+  Object.entries(fields as Record<string, readonly unknown[]>).reduce<object[]>(
+    (made, [field, values]) => made.flatMap((one) => values.map((value) => ({ ...one, [field]: value }))),
+    [{}],
+  ) as T[];
 
 const allRoutes: readonly Route[] = [
   { precision: "fp32" },
-  { precision: "fp16" },
-  { precision: "int8-dynamic" },
-  ...(["uint8", "int8"] as const).flatMap((activations) =>
-    [false, true].map((perChannel): Route => ({ precision: "int8-static", perChannel, activations })),
+  ...product<Extract<Route, { precision: "fp16" }>>({ precision: ["fp16"], compute: ["half", "single"] }),
+  ...product<Extract<Route, { precision: "int8-dynamic" }>>({ precision: ["int8-dynamic"], operators: ["all", "matmul"] }),
+  ...product<StaticRoute>({
+    precision: ["int8-static"],
+    perChannel: [false, true],
+    activations: ["uint8", "int8"],
+    symmetric: [false, true],
+    operators: ["all", "matmul"],
+    calibration: ["minmax", "percentile", "entropy"],
+    form: ["qdq", "qoperator"],
+  }),
+  ...(["int8-weights", "int4-weights"] as const).flatMap((precision) =>
+    ([4, 0] as const).map((accuracyLevel): Route => ({ precision, accuracyLevel })),
   ),
 ];
 const quantisedOps = [
@@ -31,7 +47,11 @@ const quantisedOps = [
   "QLinearConv",
   "QLinearMatMul",
   "DynamicQuantizeLinear",
+  "com.microsoft:MatMulNBits",
+  "com.microsoft:DynamicQuantizeMatMul",
 ];
+
+const noMatMul = "it has no Gemm or MatMul with constant float weights";
 
 function refusal({ operators, opset, nodes, inputs }: ModelHeader, route: Route): string | null {
   if (route.precision === "fp32") return null;
@@ -45,14 +65,17 @@ function refusal({ operators, opset, nodes, inputs }: ModelHeader, route: Route)
       ? null
       : "nothing in it is single precision";
   }
-  if (
-    !nodes.some(
-      ({ op, domain, weight }) =>
-        domain === "" && ["Conv", "Gemm", "MatMul"].includes(op) && weight?.onnxType === 1 && weight.shape.length >= 2,
-    )
-  ) {
-    return "it has no Conv, Gemm or MatMul with constant float weights";
+  const weighted = (...ops: string[]): boolean =>
+    nodes.some(({ op, domain, weight }) => domain === "" && ops.includes(op) && weight?.onnxType === 1 && weight.shape.length >= 2);
+  if (route.precision === "int8-weights" || route.precision === "int4-weights") return weighted("Gemm", "MatMul") ? null : noMatMul;
+  if (route.operators === "matmul") {
+    if (!weighted("Gemm", "MatMul")) return noMatMul;
+    if (!weighted("Conv")) return "it has no Conv with constant float weights: this route is the same as the one over all operators";
   }
+  if (!weighted("Conv", "Gemm", "MatMul")) return "it has no Conv, Gemm or MatMul with constant float weights";
+  // It makes them unsigned there, and forgets the type that these QuantizeLinear nodes state.
+  if (route.precision === "int8-static" && route.activations === "int8" && opset >= 21 && process.arch === "x64")
+    return `ONNX Runtime ${onnxRuntimeVersion()} does not load int8 activations at operator set ${opset} on x64`;
   const needed = route.precision === "int8-dynamic" ? 11 : route.perChannel ? 13 : 10;
   return opset < needed ? `it needs operator set ${needed}; the model has ${opset}` : null;
 }

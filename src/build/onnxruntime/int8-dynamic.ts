@@ -25,8 +25,12 @@ function transpose(data: Int8Array, rows: number, columns: number): Int8Array {
 }
 
 /** Rewrites the graph in place; returns how many operators changed. */
-export function quantiseDynamically(graph: GraphProto, weightBits: WeightBits): number {
-  const targets = new Map(weightedNodes(graph).map((target) => [target.node, target]));
+export function quantiseDynamically(graph: GraphProto, operators: "all" | "matmul", weightBits: WeightBits): number {
+  const targets = new Map(
+    weightedNodes(graph)
+      .filter(({ op }) => operators === "all" || op !== "Conv")
+      .map((target) => [target.node, target]),
+  );
   const quantised = new Map<string, { q: string; scale: string; zero: string }>();
   const nodes: NodeProto[] = [];
   const add = (name: string, type: number, dims: number[], data: ArrayBufferView): string => addConstant(graph, name, type, dims, data);

@@ -10,28 +10,49 @@ import { writeWhole } from "../../host/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { JobFault, runWorker, type JobContext } from "../worker.ts";
 import { calibrate } from "./calibrate.ts";
-import { convertToFloat16 } from "./float16.ts";
+import { quantiseBlockwise } from "./block-weights.ts";
+import { convertToFloat16, storeInFloat16 } from "./float16.ts";
+import { importMicrosoft } from "./graph.ts";
 import { itemCount, itemsOf } from "./items.ts";
 import { quantiseDynamically } from "./int8-dynamic.ts";
 import { quantiseStatically } from "./int8-static.ts";
+import { quantiseToOperators } from "./qoperator.ts";
 import { jobKind, type BuildJob, type OnnxJob, type ScreenJob, type SmokeJob } from "./jobs.ts";
 
 const modelName = "model.onnx";
 
+/** Rewrites the model in place by its route; returns how many operators or constants changed. */
+async function rewrite(model: ReturnType<typeof readModel>, job: BuildJob, context: JobContext): Promise<number> {
+  const { route, weightBits } = job;
+  switch (route.precision) {
+    case "fp32":
+      return 1;
+    case "fp16":
+      return context.phase("convert", () => (route.compute === "half" ? convertToFloat16(model.graph) : storeInFloat16(model.graph)));
+    case "int8-dynamic":
+      return context.phase("quantise", () => quantiseDynamically(model.graph, route.operators, weightBits));
+    case "int8-static": {
+      const data = readTensors(job.calibrationFile!);
+      const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job, route, progress));
+      const quantise = route.form === "qdq" ? quantiseStatically : quantiseToOperators;
+      return context.phase("quantise", () => quantise(model.graph, ranges, { ...route, weightBits }));
+    }
+    case "int8-weights":
+    case "int4-weights": {
+      const bits = route.precision === "int8-weights" ? 8 : 4;
+      return context.phase("quantise", () => quantiseBlockwise(model.graph, { bits, accuracyLevel: route.accuracyLevel }));
+    }
+  }
+}
+
 async function build(job: BuildJob, context: JobContext): Promise<void> {
   const { route } = job;
   const model = await context.phase("read", () => readModel(job.modelPath));
-  let changed = 1;
-  if (route.precision === "int8-static") {
-    const data = readTensors(job.calibrationFile!);
-    const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job, progress));
-    changed = await context.phase("quantise", () => quantiseStatically(model.graph, ranges, { ...route, weightBits: job.weightBits }));
-  } else if (route.precision === "int8-dynamic")
-    changed = await context.phase("quantise", () => quantiseDynamically(model.graph, job.weightBits));
-  else if (route.precision === "fp16") await context.phase("convert", () => convertToFloat16(model.graph));
+  const changed = await rewrite(model, job, context);
   if (changed === 0) throw new JobFault("unsupported_op", "no operator of the model can take this route");
   if (route.precision !== "fp32") {
     model.producerName = "assay";
+    importMicrosoft(model);
     model.graph.valueInfo = [];
   }
   await context.phase("write", () => {
