@@ -21,7 +21,15 @@ for (let i = 1; i <= Number(wanted); i++) {
   const { answer, repeat, runs, smallestDifference } = JSON.parse(readFileSync(join(out, "verdict.json"), "utf8"));
   const invalid = runs.filter(({ valid }) => !valid).length;
   const stalls = runs.reduce((sum, one) => sum + one.stalls, 0);
-  rows.push({ kind: answer.kind, name: answer.name, seconds: repeat.spentSeconds, runs: runs.length, invalid, stalls, ratio: smallestDifference.ratio });
+  rows.push({
+    kind: answer.kind,
+    name: answer.name,
+    seconds: repeat.spentSeconds,
+    runs: runs.length,
+    invalid,
+    stalls,
+    ratio: smallestDifference.ratio,
+  });
 }
 const told = rows.filter(({ kind }) => kind !== "cannot-tell").length;
 console.log(`# Verdicts in a row

@@ -5,7 +5,6 @@ import type { Dataset } from "../data/index.ts";
 import { usageOf } from "../host/index.ts";
 import { decodeInfer, encodeInfer, runLoad, type Arrival, type LoadPlan, type LoadRun } from "../load/index.ts";
 import { startServer, type ModelServer } from "../serving/index.ts";
-import type { Tensor } from "../tensor/index.ts";
 import type { Candidate } from "../workload/index.ts";
 import { stackAnswers, type Answers } from "./answers.ts";
 import type { Scores } from "./evidence.ts";
@@ -161,34 +160,35 @@ export function openFleet({ dataset, arrival, itemsPerRequest, cores, timeoutMs,
       });
       const bodyOf = new Map(bodies.map((body) => [body.item, body]));
       const [scored] = dataset.outputsOf(contender.candidate.model);
-      const outputs: (Tensor | undefined)[] = [];
       const faults: { item: number; reason: string }[] = [];
       const scores: Scores = { items: [...items], values: [], predictions: [] };
-      items.forEach((item, at) => {
+      const lost = new Map<number, string>();
+      const answers = items.map((_, at) => {
         const answer = bodyOf.get(at);
-        let reason: string | undefined;
-        let score: ReturnType<Dataset["score"]> = { value: null, prediction: null };
-        outputs[at] = undefined;
-        if (!answer) reason = "no answer came";
-        else if (answer.status !== 200) reason = `HTTP ${answer.status}: ${Buffer.from(answer.body).toString("utf8").slice(0, 200)}`;
-        else {
-          try {
-            const tensors = decodeInfer(answer.headerBytes, answer.body);
-            outputs[at] = tensors.get(scored!);
-            score = dataset.score(contender.candidate.model, item, tensors);
-            reason = score.fault;
-          } catch (fault) {
-            reason = (fault as Error).message;
-          }
+        try {
+          if (!answer) throw new Error("no answer came");
+          if (answer.status !== 200) throw new Error(`HTTP ${answer.status}: ${Buffer.from(answer.body).toString("utf8").slice(0, 200)}`);
+          return decodeInfer(answer.headerBytes, answer.body);
+        } catch (fault) {
+          lost.set(at, (fault as Error).message);
+          return undefined;
         }
-        if (reason !== undefined) faults.push({ item, reason });
-        scores.values.push(score.value);
-        scores.predictions.push(score.prediction);
       });
+      for (const [at, { value, prediction, fault }] of dataset.score(contender.candidate.model, items, answers).entries()) {
+        const reason = lost.get(at) ?? fault;
+        if (reason !== undefined) faults.push({ item: items[at]!, reason });
+        scores.values.push(value);
+        scores.predictions.push(prediction);
+      }
       const batches = new Map<number, number>();
       for (const { batch } of bodies) batches.set(batch, (batches.get(batch) ?? 0) + 1);
       if (table.length !== items.length) throw new AssayError("LOAD_FAILED", `${table.length} of ${items.length} holdout items were sent`);
-      return { scores, faults, batches: [...batches].sort((a, b) => a[0] - b[0]), answers: stackAnswers(outputs) };
+      return {
+        scores,
+        faults,
+        batches: [...batches].sort((a, b) => a[0] - b[0]),
+        answers: stackAnswers(answers.map((found) => found?.get(scored!))),
+      };
     },
     async close() {
       const servers = await Promise.allSettled(running.values());

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { ModelHeader } from "../artifact/index.ts";
 import type { Tensor, TensorSpec } from "../tensor/index.ts";
 import { parseWorkload } from "../workload/index.ts";
-import { draftWorkload, loadDataset } from "./index.ts";
+import { draftWorkload, loadDataset, type Dataset } from "./index.ts";
 import { parseCsv, parseJsonLines } from "./lines.ts";
 import { parseNpy, parseNpz } from "./numpy.ts";
 
@@ -119,26 +119,92 @@ describe("a data set", () => {
     const dataset = await load(file("w.csv", { inputs: '{ x: { field: "f*" } }', split: "{ field: part }" }));
     expect(dataset.splits).toEqual({ calibration: [], tuning: [1], holdout: [0] });
   });
+  const one = (dataset: Dataset, item: number, found: ReadonlyMap<string, Tensor> | undefined) => dataset.score("m", [item], [found])[0]!;
   it("scores logits, probabilities, labels and errors", async () => {
     const logits = await load(file("d.csv"));
-    expect(logits.score("m", 2, answer("p", "FP32", Float32Array.of(-1, 0, 3)))).toEqual({ value: 1, prediction: 2 });
-    expect(logits.score("m", 3, answer("p", "FP32", Float32Array.of(-1, 0, 3)))).toEqual({ value: 0, prediction: 2 });
+    expect(one(logits, 2, answer("p", "FP32", Float32Array.of(-1, 0, 3)))).toEqual({ value: 1, prediction: 2 });
+    expect(one(logits, 3, answer("p", "FP32", Float32Array.of(-1, 0, 3)))).toEqual({ value: 0, prediction: 2 });
     const named = await load(file("d.csv", { labels: "name" }));
-    expect(named.score("m", 1, answer("p", "FP32", Float32Array.of(0, 9, 0)))).toEqual({ value: 1, prediction: "dog" });
+    expect(one(named, 1, answer("p", "FP32", Float32Array.of(0, 9, 0)))).toEqual({ value: 1, prediction: "dog" });
     const label = await load(file("d.csv", { score: "{ output: p, decode: label }" }));
-    expect(label.score("m", 2, answer("p", "INT64", BigInt64Array.of(2n)))).toEqual({ value: 1, prediction: 2 });
+    expect(one(label, 2, answer("p", "INT64", BigInt64Array.of(2n)))).toEqual({ value: 1, prediction: 2 });
     const sigmoid = await load(file("d.csv", { score: "{ output: p, decode: sigmoid, threshold: 0.7 }" }));
-    expect(sigmoid.score("m", 1, answer("p", "FP32", Float32Array.of(0.69)))).toEqual({ value: 0, prediction: 0 });
+    expect(one(sigmoid, 1, answer("p", "FP32", Float32Array.of(0.69)))).toEqual({ value: 0, prediction: 0 });
     const regression = await load(file("d.csv", { task: "regression", score: "{ output: p, decode: identity }" }));
-    expect(regression.score("m", 2, answer("p", "FP32", Float32Array.of(5)))).toEqual({ value: 9, prediction: 5 });
+    expect(one(regression, 2, answer("p", "FP32", Float32Array.of(5)))).toEqual({ value: 9, prediction: 5 });
     expect(regression.metric).toEqual({ name: "mse", betterIs: "lower", binary: false });
   });
   it("calls an answer that is missing, not finite or of another size a fault", async () => {
     const dataset = await load(file("d.csv"));
-    expect(dataset.score("m", 2, new Map()).fault).toMatch(/missing/);
-    expect(dataset.score("m", 2, answer("p", "FP32", Float32Array.of(1, Number.NaN, 3))).fault).toMatch(/NaN/);
+    expect(one(dataset, 2, undefined).fault).toMatch(/missing/);
+    expect(one(dataset, 2, new Map()).fault).toMatch(/missing/);
+    expect(one(dataset, 2, answer("p", "FP32", Float32Array.of(1, Number.NaN, 3))).fault).toMatch(/NaN/);
     const two = new Map<string, Tensor>([["p", { datatype: "FP32", shape: [2, 1], data: Float32Array.of(1, 2) }]]);
-    expect(dataset.score("m", 2, two).fault).toMatch(/2 items/);
+    expect(one(dataset, 2, two).fault).toMatch(/2 items/);
+  });
+  it("scores several labels an item: all right, or F1", async () => {
+    writeFileSync(join(folder, "tags.csv"), "a,b,tag_x,tag_y,tag_z\n1,2,1,0,0\n3,4,0,0,0\n5,6,1,1,0\n7,8,0,1,1\n");
+    const tagged = (more: Record<string, string>) =>
+      load(file("tags.csv", { labels: "tag_*", task: "multilabel", score: "{ output: p, decode: sigmoid }", ...more }));
+    const f1 = await tagged({});
+    expect(f1.metric).toEqual({ name: "f1", betterIs: "higher", binary: false });
+    // Told x and y where x and y are true; told x and y where y and z are: 2·1 ÷ (2 + 2).
+    expect(one(f1, 2, answer("p", "FP32", Float32Array.of(0.9, 0.5, 0.1)))).toEqual({ value: 1, prediction: "0 1" });
+    expect(one(f1, 3, answer("p", "FP32", Float32Array.of(0.9, 0.5, 0.1)))).toEqual({ value: 0.5, prediction: "0 1" });
+    expect(one(f1, 1, answer("p", "FP32", Float32Array.of(0, 0, 0)))).toEqual({ value: 1, prediction: "" });
+    expect(one(f1, 1, answer("p", "FP32", Float32Array.of(0, 0))).fault).toMatch(/2 scores; an item has 3 labels/);
+    const listed = await load(
+      `${file("tags.csv", { labels: "[tag_x, tag_z]", task: "multilabel", score: "{ output: p, decode: sigmoid }" })}accuracy: { metric: exact, maxDrop: 0.1 }\n`,
+    );
+    expect(listed.metric.binary).toBe(true);
+    expect(one(listed, 3, answer("p", "FP32", Float32Array.of(0.1, 0.9)))).toEqual({ value: 1, prediction: "1" });
+    expect(one(listed, 3, answer("p", "FP32", Float32Array.of(0.9, 0.9))).value).toBe(0);
+  });
+  it("reads texts step by step, and counts wrong characters over all characters", async () => {
+    writeFileSync(join(folder, "keys.txt"), "a\nb\nc\n");
+    const ctc = "{ output: p, decode: ctc, ctc: { charset: keys.txt, space: true } }";
+    const dataset = await load(file("d.csv", { labels: "name", task: "text", score: ctc }));
+    expect(dataset.metric).toEqual({ name: "cer", betterIs: "lower", binary: false });
+    const steps = (...classes: number[]): Map<string, Tensor> => {
+      const data = new Float32Array(classes.length * 5);
+      classes.forEach((k, step) => (data[step * 5 + k] = 1));
+      return new Map([["p", { datatype: "FP32", shape: [1, classes.length, 5], data }]]);
+    };
+    // c, c again without a blank, blank, a, space, b: "ca b" beside "eel" (3 wrong and 1 too many), holdout "eel" and "cat": mean length 3.
+    expect(one(dataset, 2, steps(3, 3, 0, 1, 4, 2))).toEqual({ value: 4 / 3, prediction: "ca b" });
+    expect(one(dataset, 3, steps(3, 1, 0, 0, 1))).toEqual({ value: 1 / 3, prediction: "caa" });
+    expect(one(dataset, 3, answer("p", "FP32", Float32Array.of(1, 2, 3))).fault).toMatch(/steps × 5/);
+    const given = await load(file("d.csv", { labels: "name", task: "text", score: "{ output: p, decode: label }" }));
+    expect(one(given, 3, answer("p", "BYTES", ["cot"]))).toEqual({ value: 1 / 3, prediction: "cot" });
+  });
+  it("finds like by vectors, and compares partners", async () => {
+    writeFileSync(
+      join(folder, "vec.csv"),
+      "a,b,y,partner,alike\n1,2,red,1,1\n3,4,blue,0,0\n5,6,red,3,1\n7,8,red,2,0\n9,10,blue,0,1\n11,12,blue,4,0.5\n",
+    );
+    const split = "{ calibration: 1, tuning: 1, holdout: 4 }";
+    const vectors = [
+      [1, 0],
+      [2, 0.1],
+      [0, 1],
+      [1, 0.9],
+    ].map((v) => answer("p", "FP32", Float32Array.from(v)));
+    const recall = async (k: number) => {
+      const dataset = await load(file("vec.csv", { task: "retrieval", split, score: `{ output: p, decode: identity, k: ${k} }` }));
+      return dataset.score("m", [2, 3, 4, 5], vectors).map(({ value }) => value);
+    };
+    // Items 2 and 3 (red) lie side by side; 4 and 5 (blue) have a red one as near or nearer.
+    expect(await recall(1)).toEqual([1, 1, 1, 0]);
+    expect(await recall(3)).toEqual([1, 1, 1, 1]);
+    const alike = await load(
+      file("vec.csv", { labels: "alike", task: "similarity", split, score: "{ output: p, decode: identity, partner: partner }" }),
+    );
+    const scores = alike.score("m", [2, 3, 4, 5], [vectors[0], vectors[2], vectors[0], vectors[0]]);
+    // Cosine 0 against 1 and 0; the partner of item 4 is in another part; cosine 1 against 0.5.
+    expect(scores.map(({ value }) => value)).toEqual([1, 0, null, 0.25]);
+    expect(scores[2]!.fault).toMatch(/partner, item 0 from 0, is not in the holdout/);
+    const zero = alike.score("m", [2], [answer("p", "FP32", Float32Array.of(0, 0))])[0]!;
+    expect(zero.fault).toMatch(/partner|zeros/);
   });
   it.each<[string, string, RegExp, ModelHeader?]>([
     [

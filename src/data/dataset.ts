@@ -5,8 +5,8 @@ import { digestFile, type ModelHeader } from "../artifact/index.ts";
 import { bytesOfData, elementCount, zeros, type DataType, type Tensor, type TensorSpec } from "../tensor/index.ts";
 import type { Workload } from "../workload/index.ts";
 import type { Column, Columns, NumberColumn } from "./columns.ts";
-import { insideFolder, readColumns } from "./read.ts";
-import { createScorer, type ItemScore, type Metric } from "./score.ts";
+import { insideFolder, readCharset, readColumns } from "./read.ts";
+import { createScorer, type ItemScore, type Metric } from "./score/index.ts";
 
 export type Part = "calibration" | "tuning" | "holdout";
 
@@ -21,7 +21,8 @@ export interface Dataset {
   outputsOf(modelId: string): string[];
   /** Inputs of several items, first size = items (or without it, for a model that has none and one item). */
   stack(modelId: string, items: readonly number[]): Map<string, Tensor>;
-  score(modelId: string, item: number, outputs: ReadonlyMap<string, Tensor>): ItemScore;
+  /** Scores of those items by their answers, in their order; an answer that is undefined did not come. */
+  score(modelId: string, items: readonly number[], answers: readonly (ReadonlyMap<string, Tensor> | undefined)[]): ItemScore[];
 }
 
 const wanted: Record<string, DataType> = {
@@ -154,8 +155,14 @@ export async function loadDataset(
   const path = insideFolder(folder, data.path, allowOutside);
   const columns = readColumns(path);
   const labels = columnOf(columns, data.labels, "data.labels");
-  const scorer = createScorer(workload, labels);
   const splits = splitsOf(workload, columns);
+  const { ctc, partner } = data.score;
+  const scorer = createScorer(workload, {
+    labels,
+    partner: partner === undefined ? null : columnOf(columns, partner, "data.score.partner"),
+    charset: ctc ? readCharset(insideFolder(folder, ctc.charset, allowOutside), ctc.space) : null,
+    holdout: splits.holdout,
+  });
 
   const sources = new Map(Object.entries(data.inputs).map(([name, plan]) => [name, columnOf(columns, plan.field, `data.inputs.${name}`)]));
   const known = new Set(models.flatMap(({ header }) => header.inputs.map(({ name }) => name)));
@@ -221,6 +228,10 @@ export async function loadDataset(
     metric: scorer.metric,
     outputsOf: (modelId) => [outputs.get(modelId)!],
     stack,
-    score: (modelId, item, found) => scorer.score(item, found.get(outputs.get(modelId)!)),
+    score: (modelId, items, answers) =>
+      scorer.score(
+        items,
+        answers.map((found) => found?.get(outputs.get(modelId)!)),
+      ),
   };
 }

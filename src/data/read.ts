@@ -22,16 +22,30 @@ export function insideFolder(folder: string, path: string, allowOutside: boolean
   return whole;
 }
 
-/** Reads .npz, .npy, .jsonl or .csv. Throws DATA_UNREADABLE, naming the place. */
-export function readColumns(path: string): Columns {
-  let bytes: Buffer;
+function readBytes(path: string): Buffer {
   try {
-    bytes = readFileSync(path);
+    return readFileSync(path);
   } catch (cause) {
     throw new AssayError("DATA_UNREADABLE", `${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown fault"})`, {
       cause,
     });
   }
+}
+
+/** One character a line; with a space after the last where asked. Throws DATA_UNREADABLE. */
+export function readCharset(path: string, space: boolean): string[] {
+  const lines = readBytes(path)
+    .toString("utf8")
+    .replace(/\r?\n$/, "")
+    .split(/\r?\n/);
+  const empty = lines.indexOf("");
+  if (empty >= 0) throw new AssayError("DATA_UNREADABLE", `${path}:${empty + 1} is empty; expected one character a line`);
+  return space ? [...lines, " "] : lines;
+}
+
+/** Reads .npz, .npy, .jsonl or .csv. Throws DATA_UNREADABLE, naming the place. */
+export function readColumns(path: string): Columns {
+  const bytes = readBytes(path);
   switch (extname(path).toLowerCase()) {
     case ".npz":
       return parseNpz(bytes, path);

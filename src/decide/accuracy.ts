@@ -92,6 +92,7 @@ export function judgeAccuracy(
   for (const [size, count] of looks.flatMap(({ record }) => record.batches)) batches.set(size, (batches.get(size) ?? 0) + count);
   const accuracy: CandidateVerdict["accuracy"] = {
     metric: run.metric.name,
+    betterIs: run.metric.betterIs,
     value: level,
     difference,
     margin: targets?.maxDrop ?? null,

@@ -134,6 +134,7 @@ export const candidateVerdictSchema = z
     accuracy: z
       .object({
         metric: z.string(),
+        betterIs: z.enum(["higher", "lower"]),
         value: estimate("the metric on the holdout"),
         difference: estimate("candidate − baseline, in the metric's own unit").nullable().describe("null for the baseline"),
         margin: z.number().nullable().describe("largest drop allowed; null = none stated"),

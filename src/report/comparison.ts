@@ -1,9 +1,9 @@
 /** Two runs side by side in a terminal. */
 import type { CandidateVerdict, Comparison, Verdict } from "../decide/index.ts";
-import { figure, milliseconds, percent, rate, usd } from "./format.ts";
+import { figure, metricValue, milliseconds, rate, usd } from "./format.ts";
 
 const accuracyOf = (one: CandidateVerdict): string =>
-  one.accuracy === null ? "–" : one.accuracy.metric === "top1" ? percent(one.accuracy.value.value, 4) : figure(one.accuracy.value.value, 4);
+  one.accuracy === null ? "–" : metricValue(one.accuracy.metric, one.accuracy.value.value);
 const percentileOf = (one: CandidateVerdict, wanted: number): string =>
   milliseconds(one.latency?.percentiles.find(({ percentile }) => percentile === wanted)?.ms ?? null);
 

@@ -1,6 +1,6 @@
 /** The verdict for other tools: Markdown for a pull request, JUnit XML for CI. */
 import type { CandidateVerdict, Gate, Verdict } from "../decide/index.ts";
-import { figure, interval, milliseconds, percent, rate, usd } from "./format.ts";
+import { interval, metricValue, milliseconds, rate, usd } from "./format.ts";
 
 const gateWord = { pass: "pass", fail: "**fails**", "cannot-tell": "open", "not-asked": "–" } as const;
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
@@ -8,8 +8,7 @@ const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\
 function markdownRow(one: CandidateVerdict, proposed: string | null): string {
   const at = (wanted: number): string => milliseconds(one.latency?.percentiles.find(({ percentile }) => percentile === wanted)?.ms ?? null);
   const { accuracy, capacity, cost } = one;
-  const accurate =
-    accuracy === null ? "–" : accuracy.metric === "top1" ? percent(accuracy.value.value, 4) : figure(accuracy.value.value, 4);
+  const accurate = accuracy === null ? "–" : metricValue(accuracy.metric, accuracy.value.value);
   const cells = [
     one.id === proposed ? `**${one.name}**` : one.name,
     at(50),

@@ -20,6 +20,12 @@ export const milliseconds = (value: number | null): string => {
 export const rate = (value: number | null): string => (value === null ? unknown : `${rounded(value, 3)}/s`);
 export const usd = (value: number | null): string => (value === null ? "unknown" : `$${rounded(value, 3)}`);
 export const percent = (ratio: number | null, digits = 3): string => (ratio === null ? unknown : `${rounded(100 * ratio, digits)} %`);
+/** Metrics that are shares of items or characters. */
+const shares: ReadonlySet<string> = new Set(["top1", "exact", "f1", "recall", "cer"]);
+/** A value of a metric in its own form, differences with fewer digits. */
+export const metricValue = (metric: string, value: number, digits = 4): string =>
+  shares.has(metric) ? percent(value, digits) : rounded(value, digits);
+
 export const bytes = (value: number | null): string => {
   if (value === null) return unknown;
   const [unit, scale] = value >= 1e9 ? ["GB", 1e9] : value >= 1e6 ? ["MB", 1e6] : value >= 1e3 ? ["kB", 1e3] : ["B", 1];

@@ -5,7 +5,7 @@ import { latencyFigure } from "./figures/latency.ts";
 import { intervalRows } from "./figures/plot.ts";
 import { stagesFigure } from "./figures/stages.ts";
 import { timelineFigure } from "./figures/timeline.ts";
-import { bytes, escape, figure, interval, milliseconds, percent, rate, unknown, usd } from "./format.ts";
+import { bytes, escape, figure, interval, metricValue, milliseconds, percent, rate, unknown, usd } from "./format.ts";
 
 interface Cell {
   text: string;
@@ -40,8 +40,10 @@ const list = (items: readonly string[]): string =>
 const gateWords = { pass: "✓ pass", fail: "✗ fails", "cannot-tell": "? open", "not-asked": "– not asked" } as const;
 const gate = ({ result }: Gate): Cell => ({ text: gateWords[result], className: `n ${result}` });
 
-const metricFigure = (candidate: CandidateVerdict): ((value: number) => string) =>
-  candidate.accuracy?.metric === "top1" ? (value) => percent(value, 4) : (value) => figure(value, 4);
+const metricFigure =
+  (candidate: CandidateVerdict): ((value: number) => string) =>
+  (value) =>
+    metricValue(candidate.accuracy?.metric ?? "", value);
 
 const at = (candidate: CandidateVerdict, wanted: number): string => {
   const found = candidate.latency?.percentiles.find(({ percentile }) => percentile === wanted);
@@ -162,8 +164,8 @@ function accuracySection({ candidates }: Verdict): string {
   );
   const [first] = candidates.filter(({ accuracy }) => accuracy);
   if (!first) return "";
-  const { metric, margin } = first.accuracy!;
-  const better = metric === "top1" ? -1 : 1;
+  const { metric, margin, betterIs } = first.accuracy!;
+  const worse = betterIs === "higher" ? -1 : 1;
   const svg =
     compared.length === 0
       ? ""
@@ -174,8 +176,8 @@ function accuracySection({ candidates }: Verdict): string {
           compared,
           {
             label: `${metric}, candidate − baseline`,
-            show: metric === "top1" ? (value) => percent(value) : figure,
-            lines: [{ at: 0, text: "same" }, ...(margin === null ? [] : [{ at: better * margin, text: "limit" }])],
+            show: (value) => metricValue(metric, value, 3),
+            lines: [{ at: 0, text: "same" }, ...(margin === null ? [] : [{ at: worse * margin, text: "limit" }])],
           },
         );
   const rows = candidates.map((candidate) => {

@@ -1,6 +1,6 @@
 /** The verdict in a terminal: the answer, the finalists in a table, what to do next. */
 import type { CandidateVerdict, Verdict } from "../decide/index.ts";
-import { interval, milliseconds, percent, rate, unknown, usd } from "./format.ts";
+import { interval, metricValue, milliseconds, rate, unknown, usd } from "./format.ts";
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 const tone: Record<Verdict["answer"]["kind"], keyof typeof codes> = {
@@ -28,12 +28,7 @@ function row(candidate: CandidateVerdict): string[] {
   const { latency, capacity, cost, accuracy, performance, accuracyGate } = candidate;
   const at = (wanted: number): string => milliseconds(latency?.percentiles.find(({ percentile }) => percentile === wanted)?.ms ?? null);
   const difference = accuracy?.difference;
-  const accurate =
-    accuracy === null
-      ? "not measured"
-      : accuracy.metric === "top1"
-        ? percent(accuracy.value.value, 4)
-        : String(Number(accuracy.value.value.toPrecision(4)));
+  const accurate = accuracy === null ? "not measured" : metricValue(accuracy.metric, accuracy.value.value);
   return [
     candidate.name,
     at(50),
@@ -41,7 +36,7 @@ function row(candidate: CandidateVerdict): string[] {
     capacity && capacity.lowPerSecond > 0 ? rate(capacity.lowPerSecond) : "not measured",
     cost ? usd(cost.perMillionGoodUsd.value) : "unknown",
     difference
-      ? `${accurate} (${difference.value >= 0 ? "+" : "−"}${accuracy.metric === "top1" ? percent(Math.abs(difference.value), 2) : Number(Math.abs(difference.value).toPrecision(2))})`
+      ? `${accurate} (${difference.value >= 0 ? "+" : "−"}${metricValue(accuracy.metric, Math.abs(difference.value), 2)})`
       : accurate,
     `${gateMark[performance.result]} / ${gateMark[accuracyGate.result]}`,
   ];

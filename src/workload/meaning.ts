@@ -24,7 +24,7 @@ export function targetsInWords({ targets, accuracy, hardware }: Workload): strin
   const latency = Object.entries(targets.latencyMs ?? {}).map(([name, ms]) => `${name} ≤ ${ms} ms`);
   const success = targets.successRatio === undefined ? [] : [`success ratio ≥ ${targets.successRatio}`];
   const memory = hardware.memoryMiB === undefined ? [] : [`memory ≤ ${hardware.memoryMiB} MiB`];
-  const better = accuracy?.metric === "top1" ? "≥" : "≤";
+  const better = ["mse", "mae", "cer"].includes(accuracy?.metric ?? "") ? "≤" : "≥";
   const minimum = accuracy?.minimum === undefined ? [] : [`${accuracy.metric} ${better} ${accuracy.minimum}`];
   const drop = accuracy?.maxDrop === undefined ? [] : [`${accuracy.metric} at most ${accuracy.maxDrop} worse than the baseline`];
   const { minCosine, maxRelativeL2, maxAbs } = accuracy?.closeness ?? {};
@@ -50,6 +50,16 @@ export function openConditionsOf({ data, models, allowedLicences }: Workload): s
         : ["Whether the models' licences allow this use was not checked."];
   return [...residency, ...licence];
 }
+
+/** How the answer of a task may be read, and what may be asked of it. */
+const tasks: Record<Workload["data"]["task"], { decodes: readonly string[]; metrics: readonly string[] }> = {
+  classification: { decodes: ["argmax", "softmax", "sigmoid", "label"], metrics: ["top1"] },
+  multilabel: { decodes: ["sigmoid"], metrics: ["exact", "f1"] },
+  regression: { decodes: ["identity"], metrics: ["mse", "mae"] },
+  text: { decodes: ["ctc", "label"], metrics: ["cer"] },
+  retrieval: { decodes: ["identity"], metrics: ["recall"] },
+  similarity: { decodes: ["identity"], metrics: ["mse", "mae"] },
+};
 
 export function checkMeaning(workload: Workload): { faults: MeaningFault[]; notUsed: { path: string; why: string }[] } {
   const faults: MeaningFault[] = [];
@@ -80,17 +90,18 @@ export function checkMeaning(workload: Workload): { faults: MeaningFault[]; notU
   if (latency.length === 0 && targets.successRatio === undefined)
     fault(["targets"], "no target is stated", "nothing", "latencyMs or successRatio");
   if (accuracy) {
-    const right = data.task === "classification" ? ["top1"] : ["mse", "mae"];
+    const right = tasks[data.task].metrics;
     if (!right.includes(accuracy.metric))
       fault(["accuracy", "metric"], `a ${data.task} has another metric`, accuracy.metric, right.join(" or "));
     if (accuracy.minimum === undefined && accuracy.maxDrop === undefined && accuracy.closeness === undefined)
       fault(["accuracy"], "it asks for nothing", "neither minimum nor maxDrop nor closeness", "one of them");
   }
-  const { decode } = data.score;
-  if (data.task === "regression" && decode !== "identity")
-    fault(["data", "score", "decode"], "a regression is read as it is", decode, "identity");
-  if (data.task === "classification" && decode === "identity")
-    fault(["data", "score", "decode"], "a class is read by argmax, softmax, sigmoid or label", decode, "one of these");
+  const { decode, ctc, partner } = data.score;
+  const { decodes } = tasks[data.task];
+  if (!decodes.includes(decode)) fault(["data", "score", "decode"], `a ${data.task} is read otherwise`, decode, decodes.join(" or "));
+  if (decode === "ctc" && !ctc) fault(["data", "score", "ctc"], "missing: ctc needs its characters", "nothing", "charset: FILE");
+  if (data.task === "similarity" && partner === undefined)
+    fault(["data", "score", "partner"], "missing: a similarity compares an item with another", "nothing", "a field of the data");
   if (typeof data.score.output === "object") {
     for (const id of Object.keys(data.score.output)) {
       const ids = models.map((model) => model.id);

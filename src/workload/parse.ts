@@ -117,7 +117,9 @@ function faultsOfIssue(issue: z.core.$ZodIssue, document: Document, counter: Lin
     const [best] = deepest.sort((a, b) => a.length - b.length);
     if (best) return best.flatMap((inner) => faultsOfIssue(inner, document, counter, schema));
     const expected = forms.map((form) => form.map(expectedOf).join(" and ")).join(", or ");
-    return [{ ...placeOf(document, counter, path), path: dotted(path), message: "wrong value", found: shown(value), expected }];
+    const missing = value === undefined;
+    const place = { ...placeOf(document, counter, path), path: dotted(path), expected };
+    return [{ ...place, message: missing ? "missing" : "wrong value", found: missing ? "" : shown(value) }];
   }
   if (issue.code === "invalid_key") {
     const key = String(path.at(-1));

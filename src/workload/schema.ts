@@ -95,7 +95,9 @@ export const workloadSchema = z
       .strictObject({
         path: name("labelled data: .npz, .npy, .jsonl or .csv, relative to this file"),
         inputs: z.record(z.string(), inputSchema).describe("model input → how it is made"),
-        labels: name("field of the labels"),
+        labels: z
+          .union([name("field of the labels"), z.array(name("field of one label")).min(1)])
+          .describe("field of the labels; several fields, or a pattern such as tag_*, side by side for a multilabel task"),
         classes: z
           .array(z.union([z.string(), z.number()]))
           .optional()
@@ -107,12 +109,26 @@ export const workloadSchema = z
               .optional()
               .describe("output that is scored, or model id → output; may be absent where a model has one output"),
             decode: z
-              .enum(["argmax", "softmax", "sigmoid", "label", "identity"])
-              .describe("scores → answer: the largest, one above a threshold, or the value itself"),
+              .enum(["argmax", "softmax", "sigmoid", "label", "ctc", "identity"])
+              .describe("scores → answer: the largest, those above a threshold, characters step by step (ctc), or the value itself"),
             threshold: z.number().default(0.5).describe("sigmoid: smallest score of class 1"),
+            ctc: z
+              .strictObject({
+                charset: name("text file with one character a line, in the order of the model's classes, relative to this file"),
+                blank: count("class of the blank").default(0),
+                space: z.boolean().default(false).describe("whether a space follows the last character of the file"),
+              })
+              .optional()
+              .describe("ctc: what the classes stand for"),
+            k: z.int().min(1).max(1000).optional().describe("retrieval: neighbours that may hold the right one; 1 unless said"),
+            partner: name("field that holds the other item of a pair, counted from 0")
+              .optional()
+              .describe("similarity: the item that this one is compared with"),
           })
           .describe("how an answer is read"),
-        task: z.enum(["classification", "regression"]).describe("what is predicted"),
+        task: z
+          .enum(["classification", "multilabel", "regression", "text", "retrieval", "similarity"])
+          .describe("what is predicted: one class, several labels, a number, a text, or a vector by which like is found or compared"),
         split: z
           .union([
             z.strictObject({
@@ -159,7 +175,11 @@ export const workloadSchema = z
       .describe("how well it must be served"),
     accuracy: z
       .strictObject({
-        metric: z.enum(["top1", "mse", "mae"]).describe("top1 = share of right classes; mse, mae = mean squared or absolute error"),
+        metric: z
+          .enum(["top1", "exact", "f1", "mse", "mae", "cer", "recall"])
+          .describe(
+            "top1 = share of right classes; exact, f1 = all labels of an item right, or its F1; mse, mae = mean squared or absolute error; cer = wrong characters ÷ characters; recall = share of items with one of their own among the k nearest",
+          ),
         minimum: z.number().optional().describe("worst value allowed, in the metric's unit"),
         maxDrop: z.number().min(0).optional().describe("largest loss against the baseline, absolute, in the metric's unit"),
         closeness: z
