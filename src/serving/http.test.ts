@@ -25,7 +25,7 @@ async function serve(more: Partial<HttpOptions> = {}) {
   const sockets: Socket[] = [];
   open.push({ server, sockets });
   /** Writes the pieces one after another and gives all that came back once the server closed, or fell silent. */
-  const talk = async (pieces: readonly (string | Buffer)[], { halfClose = true, quietMs = 5000 } = {}): Promise<string> => {
+  const talk = async (pieces: readonly (string | Buffer)[], { halfClose = true, quietMs = 5000, gapMs = 1 } = {}): Promise<string> => {
     const socket = connect({ port: (server.listener.address() as AddressInfo).port, host: "127.0.0.1", noDelay: true });
     sockets.push(socket);
     let heard = "";
@@ -35,7 +35,7 @@ async function serve(more: Partial<HttpOptions> = {}) {
     await new Promise((resolve) => socket.once("connect", resolve));
     for (const piece of pieces) {
       socket.write(piece);
-      if (pieces.length > 1) await new Promise((resolve) => setTimeout(resolve, 1));
+      if (pieces.length > 1) await new Promise((resolve) => setTimeout(resolve, gapMs));
     }
     if (halfClose) socket.end();
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, quietMs))]);
@@ -81,7 +81,7 @@ describe("HTTP of the model server", () => {
   });
   it("tells a client that waits to go on", async () => {
     const { talk } = await serve();
-    const heard = await talk(["POST /e HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", "ok"]);
+    const heard = await talk(["POST /e HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", "ok"], { gapMs: 500 });
     expect(heard).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n[\s\S]*POST \/e ok$/);
   });
   it.each([
