@@ -5,4 +5,5 @@ export { changedFields, type ArtifactKeyFields } from "./key.ts";
 export { readArtifact, type Artifact } from "./manifest.ts";
 export { openStore, type Found, type Store } from "./store.ts";
 export { realDisk, type Disk } from "./disk.ts";
+export { profileOnnxModel } from "./onnx-profile.ts";
 export { onnxRuntimeVersion, openOnnxSession, type OnnxSession } from "./onnx-session.ts";

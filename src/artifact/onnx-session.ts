@@ -6,7 +6,7 @@ import { dataTypeOfOrt, ortNameOf, type DataType, type Tensor } from "../tensor/
 import type { SessionSettings } from "../workload/index.ts";
 
 /** The runtime's own names of our settings (ONNX Runtime 1.30, SessionOptions). */
-function sessionOptions(settings: SessionSettings): InferenceSession.SessionOptions {
+function sessionOptions(settings: SessionSettings, profilePrefix: string | null): InferenceSession.SessionOptions {
   const spin = settings.spinning ? "1" : "0";
   return {
     graphOptimizationLevel: settings.graph,
@@ -16,6 +16,7 @@ function sessionOptions(settings: SessionSettings): InferenceSession.SessionOpti
     enableCpuMemArena: settings.arena,
     enableMemPattern: settings.memoryPattern,
     logSeverityLevel: 3,
+    ...(profilePrefix !== null && { enableProfiling: true, profileFilePrefix: profilePrefix }),
     extra: { session: { intra_op: { allow_spinning: spin }, inter_op: { allow_spinning: spin } } },
   };
 }
@@ -27,6 +28,8 @@ export interface OnnxSession {
   runNow: (inputs: Tensors) => Tensors;
   /** The same, after what has arrived was handled. */
   run: (inputs: Tensors) => Promise<Tensors>;
+  /** Writes the profile of the runs so far, where the session was opened for one. */
+  endProfile: () => void;
   close: () => Promise<void>;
 }
 
@@ -44,6 +47,7 @@ interface NativeSession {
     fetches: Record<string, null>,
     options: object,
   ): Record<string, Pick<OrtTensor, "type" | "dims" | "data">>;
+  endProfiling(): void;
   dispose(): void;
 }
 interface Binding {
@@ -60,21 +64,24 @@ export const onnxRuntimeVersion = (): string => load().env.versions.node ?? "unk
 /**
  * Opens a model. Blocks the event loop for its whole length, so it belongs in a process of its own.
  * @param outputs the outputs to compute; null = all
+ * @param profilePrefix where the runtime writes its profile, path without the ending; null = it writes none
  * Throws MODEL_UNSUPPORTED with the runtime's own words.
  */
 export async function openOnnxSession(
   model: string | Uint8Array,
   settings: SessionSettings,
   outputs: readonly string[] | null,
+  profilePrefix: string | null = null,
 ): Promise<OnnxSession> {
   const ort = load();
   const { binding, initOrt } = require("onnxruntime-node/dist/binding.js") as Binding;
+  const options = sessionOptions(settings, profilePrefix);
   let session: NativeSession;
   try {
     initOrt();
     session = new binding.InferenceSession();
-    if (typeof model === "string") session.loadModel(model, sessionOptions(settings));
-    else session.loadModel(model.buffer as ArrayBuffer, model.byteOffset, model.byteLength, sessionOptions(settings));
+    if (typeof model === "string") session.loadModel(model, options);
+    else session.loadModel(model.buffer as ArrayBuffer, model.byteOffset, model.byteLength, options);
   } catch (cause) {
     const what = typeof model === "string" ? model : "the model";
     throw new AssayError("MODEL_UNSUPPORTED", `${what}: ONNX Runtime does not load it: ${(cause as Error).message}`, { cause });
@@ -106,6 +113,7 @@ export async function openOnnxSession(
           }
         });
       }),
+    endProfile: () => session.endProfiling(),
     close: async () => session.dispose(),
   };
 }

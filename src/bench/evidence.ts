@@ -145,6 +145,23 @@ export const probeRecordSchema = z
   })
   .describe("first guess of the capacity");
 
+export const profileRecordSchema = z
+  .object({
+    id: candidateId,
+    artifactDigest: z.string(),
+    runs: z.number().int(),
+    runUs: z.number().describe("microseconds of one run as the caller sees it, the profiler's cost included"),
+    operators: z.array(
+      z.object({
+        op: z.string(),
+        nodes: z.number().int().describe("nodes of it in the graph as the runtime optimised it"),
+        us: z.number().describe("microseconds of one run, mean"),
+      }),
+    ),
+  })
+  .describe("where the time of a run goes inside the model");
+export type ProfileRecord = z.infer<typeof profileRecordSchema>;
+
 export const endRecordSchema = z.object({
   stage: z.enum(["rates", "capacity", "confirm", "all"]),
   reason: z.enum(["complete", "budget", "decided"]),
@@ -160,5 +177,6 @@ export const evidenceSchemas = {
   accuracy: accuracyRecordSchema,
   probe: probeRecordSchema,
   visit: visitRecordSchema,
+  profile: profileRecordSchema,
   end: endRecordSchema,
 } as const;

@@ -18,6 +18,7 @@ import { capacityOf, nextRate, type CapacityStep, type StepOutcome } from "./cap
 import { writeAnswers } from "./answers.ts";
 import type { AccuracyRecord, EndRecord, ScreeningRecord, VisitRecord } from "./evidence.ts";
 import type { Contender, Fleet } from "./fleet.ts";
+import { profileContender } from "./profile.ts";
 import { search } from "./search.ts";
 import { addStep, type Evidence, type VisitView } from "./view.ts";
 import type { SourceModel } from "./builds.ts";
@@ -34,7 +35,7 @@ export interface Judges {
 }
 
 export interface Progress {
-  stage: "builds" | "screening" | "accuracy" | "latency" | "capacity" | "confirmation";
+  stage: "builds" | "screening" | "accuracy" | "latency" | "capacity" | "confirmation" | "profile";
   /** 0–1 within the stage; null = not known. */
   ratio: number | null;
   text: string;
@@ -49,6 +50,8 @@ export interface ExperimentOptions {
   builder: Builder;
   fleet: Fleet;
   judges: Judges;
+  /** Folder for files that are no evidence. */
+  workFolder: string;
   budgetMs: number;
   ratePerSecond: number | null;
   latencyLimitMs: number | null;
@@ -355,6 +358,16 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       }
     }
     end("confirm", "complete");
+  }
+
+  // What the model does with its time, for the baseline and whoever is proposed instead of it.
+  for (const candidate of [baseline, ...finalists.filter(({ id }) => id === judges.leader(evidence))]) {
+    if (evidence.profiles.some(({ id }) => id === candidate.id)) continue;
+    onProgress({ stage: "profile", ratio: null, text: candidate.name });
+    const inputsFile = builder.tuningFile(candidate.model);
+    const outputs = options.outputsOf(candidate.model);
+    const profile = await profileContender(contenderOf(candidate), { inputsFile, outputs, workFolder: options.workFolder, signal });
+    if (profile) append("profile", profile);
   }
   end("all", "complete");
 }

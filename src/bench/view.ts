@@ -14,6 +14,7 @@ import {
   type AccuracyRecord,
   type BuildRecord,
   type EndRecord,
+  type ProfileRecord,
   type RunRecord,
   type Scores,
   type ScreeningRecord,
@@ -39,6 +40,7 @@ export interface Evidence {
   /** Where the search for each candidate's capacity started, requests per second. */
   probes: Map<string, number>;
   visits: VisitView[];
+  profiles: ProfileRecord[];
   ends: EndRecord[];
 }
 
@@ -76,6 +78,9 @@ export function addStep(evidence: Evidence, folder: string, { kind, body }: Pick
       evidence.visits.push(viewOf(record, table ?? readRecords(join(folder, record.records))));
       break;
     }
+    case "profile":
+      evidence.profiles.push(evidenceSchemas.profile.parse(body));
+      break;
     case "end":
       evidence.ends.push(evidenceSchemas.end.parse(body));
       break;
@@ -91,6 +96,7 @@ export const emptyEvidence = (run: RunRecord): Evidence => ({
   accuracies: [],
   probes: new Map(),
   visits: [],
+  profiles: [],
   ends: [],
 });
 

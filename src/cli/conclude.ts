@@ -54,6 +54,7 @@ async function measure(question: Question, { journal, evidence }: OpenRun, quiet
       builder: createBuilder({ models, dataset, store, machine, workFolder, maxDurationMs: buildLimitMs, signal }),
       fleet,
       judges,
+      workFolder,
       budgetMs: evidence.run.budgetMs,
       ratePerSecond: traffic.ratePerSecond ?? null,
       requestsNeeded: requestsNeeded(workload),

@@ -5,6 +5,7 @@ const names: Record<Progress["stage"], string> = {
   builds: "Building",
   screening: "Screening in process",
   accuracy: "Checking accuracy",
+  profile: "Looking inside the model",
   latency: "Measuring latency",
   capacity: "Searching capacities",
   confirmation: "Confirming",

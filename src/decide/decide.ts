@@ -167,6 +167,7 @@ export function decide(evidence: Evidence, version: string): Verdict {
       digest,
     })),
     runs: evidence.visits.map((view) => runRow(view, names.get(view.record.id) ?? view.record.id, targets)),
+    profiles: evidence.profiles.map(({ id, runUs, operators }) => ({ id, name: names.get(id) ?? id, runUs, operators })),
     statedNotUsed: run.statedNotUsed,
     openConditions: run.openConditions,
     gatesNotAsked: ["robustness", "security", "operations", ...(question.accuracy ? [] : ["accuracy"])],

@@ -264,6 +264,22 @@ export const verdictSchema = z
       }),
     ),
     runs: z.array(runSchema).describe("every end-to-end run, in order"),
+    profiles: z
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          runUs: z.number().describe("one run in process, microseconds, the profiler's own cost included"),
+          operators: z.array(
+            z.object({
+              op: z.string().describe("operator, as the runtime optimised the graph"),
+              nodes: z.number().int(),
+              us: z.number().describe("its time in one run, microseconds, mean"),
+            }),
+          ),
+        }),
+      )
+      .describe("where the time goes inside the model: the baseline, and who is proposed instead of it"),
     statedNotUsed: z
       .array(z.object({ path: z.string(), why: z.string() }))
       .describe("fields of the workload that this version does not act on"),

@@ -1,7 +1,7 @@
 /** The report: one HTML file without script or outside request, the same bytes for the same verdict. */
 import type { Verdict } from "../decide/index.ts";
 import { escape } from "./format.ts";
-import { finalistsTable, sections } from "./sections.ts";
+import { sections } from "./sections/index.ts";
 import { style } from "./style.ts";
 
 const kinds: Record<Verdict["answer"]["kind"], string> = {
@@ -39,7 +39,6 @@ export function renderHtml(verdict: Verdict): string {
 </header>
 ${reasons}${more}
 <p class="soft">Targets: ${escape(workload.targets.join(" · "))}. ${escape(smallestDifference.sentence)}</p>
-${finalistsTable(verdict)}
 ${sections(verdict)}
 </main>
 </body>

@@ -33,7 +33,7 @@ details{margin:10px 0}summary{cursor:pointer;font-weight:600}
 .grid{stroke:var(--line);stroke-width:1}.limit{stroke:var(--limit);stroke-width:2;fill:none}.whisker{stroke-width:2.5;stroke-linecap:round}.open{fill:none;stroke-width:2}
 .curve{fill:none;stroke-width:2.4}.d1{stroke-dasharray:8 4}.d2{stroke-dasharray:2.5 3.5}.d3{stroke-dasharray:10 3 2 3}
 .mark{stroke:var(--paper);stroke-width:1.2}
-${[0, 1, 2, 3, 4, 5].map((k) => `.s${k}{stroke:var(--s${k})}.mark.s${k}{fill:var(--s${k});stroke:var(--paper)}`).join("")}
+${[0, 1, 2, 3, 4, 5].map((k) => `.s${k}{stroke:var(--s${k})}.mark.s${k}{fill:var(--s${k});stroke:var(--paper)}.bar.s${k}{fill:var(--s${k});stroke:none}`).join("")}
 ${[0, 1, 2, 3].map((k) => `.g${k}{fill:var(--g${k})}`).join("")}
 .build{fill:var(--s0)}.build.cached{fill:var(--g0)}.build.failed{fill:var(--bad)}.phase{stroke:var(--paper);stroke-width:1}
 .frame{overflow-x:auto}

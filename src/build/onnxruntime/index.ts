@@ -5,7 +5,7 @@ import type { Json } from "../../base/index.ts";
 import { defaultSession, type Route, type StaticRoute } from "../../workload/index.ts";
 import type { ArtifactRequest } from "../obtain.ts";
 import type { WorkerSpec } from "../supervisor.ts";
-import type { BuildJob, RowsPerItem, ScreenJob, SmokeJob } from "./jobs.ts";
+import type { BuildJob, ProfileJob, RowsPerItem, ScreenJob, SmokeJob } from "./jobs.ts";
 
 export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entryUrl(import.meta.url, "./worker.entry.js") };
 
@@ -172,6 +172,9 @@ export const isBatchable = (header: ModelHeader): boolean =>
 /** Rows that one item takes in a tensor file. */
 export const rowsOf = (header: ModelHeader): RowsPerItem =>
   Object.fromEntries(header.inputs.map(({ name, shape }) => [name, shape[0] === -1 ? 1 : (shape[0] ?? 1)]));
+
+/** The job that asks where a model's time goes: a metric an operator, and "run" for the whole. */
+export const profileJob = (job: Omit<ProfileJob, "kind">): Json => ({ kind: "profile", ...job }) as unknown as Json;
 
 /** The job that screens arms. */
 export const screenJob = (arms: ScreenJob["arms"]): Json => ({ kind: "screen", arms }) as unknown as Json;

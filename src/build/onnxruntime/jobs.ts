@@ -30,6 +30,18 @@ export interface ScreenJob {
   kind: "screen";
   arms: readonly (ScreenArm & { outputs: readonly string[]; rows: RowsPerItem })[];
 }
-export type OnnxJob = BuildJob | SmokeJob | ScreenJob;
+/** Runs a model with the runtime's profiler on. */
+export interface ProfileJob {
+  kind: "profile";
+  modelPath: string;
+  session: SessionSettings;
+  inputsFile: string;
+  rows: RowsPerItem;
+  outputs: readonly string[];
+  /** An empty folder for the runtime's file. */
+  folder: string;
+  windowMs: number;
+}
+export type OnnxJob = BuildJob | SmokeJob | ScreenJob | ProfileJob;
 
-export const jobKind = z.object({ kind: z.enum(["build", "smoke", "screen"]) });
+export const jobKind = z.object({ kind: z.enum(["build", "smoke", "screen", "profile"]) });

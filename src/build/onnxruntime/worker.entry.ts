@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema } from "onnx-buf";
 import { asAssayError } from "../../base/index.ts";
-import { onnxRuntimeVersion, openOnnxSession, readModel, readTensors, type OnnxSession } from "../../artifact/index.ts";
+import { onnxRuntimeVersion, openOnnxSession, profileOnnxModel, readModel, readTensors, type OnnxSession } from "../../artifact/index.ts";
 import { writeWhole } from "../../host/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { JobFault, runWorker, type JobContext } from "../worker.ts";
@@ -17,7 +17,7 @@ import { itemCount, itemsOf } from "./items.ts";
 import { quantiseDynamically } from "./int8-dynamic.ts";
 import { quantiseStatically } from "./int8-static.ts";
 import { quantiseToOperators } from "./qoperator.ts";
-import { jobKind, type BuildJob, type OnnxJob, type ScreenJob, type SmokeJob } from "./jobs.ts";
+import { jobKind, type BuildJob, type OnnxJob, type ProfileJob, type ScreenJob, type SmokeJob } from "./jobs.ts";
 
 const modelName = "model.onnx";
 
@@ -106,6 +106,17 @@ async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
   });
 }
 
+async function profile(job: ProfileJob, context: JobContext): Promise<void> {
+  const data = readTensors(job.inputsFile);
+  const count = Math.max(1, Math.min(mostInputs, itemCount(data, job.rows)));
+  const inputs = Array.from({ length: count }, (_, item) => itemsOf(data, job.rows, item, item + 1));
+  const { runs, runUs, operators } = await context.phase("profile", () =>
+    profileOnnxModel(job.modelPath, job.session, job.outputs, inputs, { folder: job.folder, windowMs: job.windowMs }),
+  );
+  context.metric("run", runUs, "us", runs);
+  for (const { op, nodes, us } of operators) context.metric(op, us, "us", nodes);
+}
+
 /** Different inputs that an arm runs in turn. */
 const mostInputs = 32;
 /** Runs before the clock starts, at least, and for at least this share of the window. */
@@ -176,5 +187,7 @@ runWorker({ name: "onnxruntime", stack: () => ({ onnxruntime: onnxRuntimeVersion
       return smoke(job as SmokeJob, context);
     case "screen":
       return screen(job as ScreenJob, context);
+    case "profile":
+      return profile(job as ProfileJob, context);
   }
 });

@@ -1,41 +1,10 @@
-/** The report's parts below the answer, each a heading, a picture where one helps, and the numbers in a table. */
-import type { CandidateVerdict, Gate, Verdict } from "../decide/index.ts";
-import { frontFigure } from "./figures/front.ts";
-import { latencyFigure } from "./figures/latency.ts";
-import { intervalRows } from "./figures/plot.ts";
-import { stagesFigure } from "./figures/stages.ts";
-import { timelineFigure } from "./figures/timeline.ts";
-import { bytes, escape, figure, interval, metricValue, milliseconds, percent, rate, unknown, usd } from "./format.ts";
-
-interface Cell {
-  text: string;
-  className?: string;
-}
-const plain = (text: string): Cell => ({ text });
-const number = (text: string): Cell => ({ text, className: "n" });
-
-/** A table with a caption; the first cell of a row is its header. */
-function table(caption: string, head: readonly string[], rows: readonly (readonly Cell[] & { proposed?: boolean })[]): string {
-  const cells = (row: readonly Cell[]): string =>
-    row
-      .map(({ text, className }, c) =>
-        c === 0 ? `<th scope="row">${escape(text)}</th>` : `<td${className ? ` class="${className}"` : ""}>${escape(text)}</td>`,
-      )
-      .join("");
-  return `<div class="scroll" tabindex="0" role="region" aria-label="${escape(caption)}"><table><caption>${escape(caption)}</caption><thead><tr>${head.map((name) => `<th scope="col">${escape(name)}</th>`).join("")}</tr></thead><tbody>${rows.map((row) => `<tr${row.proposed ? ' class="proposed"' : ""}>${cells(row)}</tr>`).join("")}</tbody></table></div>`;
-}
-
-const section = (id: string, title: string, ...body: string[]): string =>
-  body.every((part) => part === "")
-    ? ""
-    : `<section aria-labelledby="${id}"><h2 id="${id}">${escape(title)}</h2>${body.join("\n")}</section>`;
-const frame = (svg: string): string => {
-  const title = /<title[^>]*>([^<]*)<\/title>/.exec(svg)?.[1];
-  return title === undefined ? "" : `<div class="frame" tabindex="0" role="region" aria-label="Picture: ${title}">${svg}</div>`;
-};
-const paragraph = (text: string): string => `<p class="note">${escape(text)}</p>`;
-const list = (items: readonly string[]): string =>
-  items.length === 0 ? "" : `<ul>${items.map((item) => `<li>${escape(item)}</li>`).join("")}</ul>`;
+/** What the gates judged: finalists, latency, capacity, accuracy, cost. */
+import type { CandidateVerdict, Gate, Verdict } from "../../decide/index.ts";
+import { frontFigure } from "../figures/front.ts";
+import { latencyFigure } from "../figures/latency.ts";
+import { intervalRows } from "../figures/plot.ts";
+import { bytes, figure, interval, metricValue, milliseconds, percent, rate, unknown, usd } from "../format.ts";
+import { frame, list, number, paragraph, plain, section, table, type Cell } from "../markup.ts";
 
 const gateWords = { pass: "✓ pass", fail: "✗ fails", "cannot-tell": "? open", "not-asked": "– not asked" } as const;
 const gate = ({ result }: Gate): Cell => ({ text: gateWords[result], className: `n ${result}` });
@@ -73,7 +42,7 @@ export function finalistsTable(verdict: Verdict): string {
   return `<div id="finalists">${table("Finalists, measured end to end", ["candidate", "targets", "accuracy gate", ...shown.map(({ head }) => head), "capacity", "$ per million good", "CPU per request", "accuracy"], rows)}</div>`;
 }
 
-function latencySection({ candidates }: Verdict): string {
+export function latencySection({ candidates }: Verdict): string {
   const measured = candidates.filter(({ latency }) => latency);
   const rows = measured.flatMap(({ name, latency }) =>
     latency!.percentiles.map((one) => [
@@ -113,7 +82,7 @@ function latencySection({ candidates }: Verdict): string {
   );
 }
 
-function capacitySection({ candidates }: Verdict): string {
+export function capacitySection({ candidates }: Verdict): string {
   const rows = candidates.flatMap(({ name, capacity }, series) =>
     capacity && capacity.lowPerSecond > 0
       ? [{ name, value: capacity.lowPerSecond, low: capacity.lowPerSecond, high: capacity.highPerSecond, series }]
@@ -158,7 +127,7 @@ function capacitySection({ candidates }: Verdict): string {
   );
 }
 
-function accuracySection({ candidates }: Verdict): string {
+export function accuracySection({ candidates }: Verdict): string {
   const compared = candidates.flatMap((candidate, series) =>
     candidate.accuracy?.difference ? [{ name: candidate.name, ...candidate.accuracy.difference, series }] : [],
   );
@@ -239,7 +208,7 @@ function remark({ name, cost, costUnknown, confirmed, notes }: CandidateVerdict)
   return `${name}: ${[basis, confirmedWords[confirmed], ...notes].filter(Boolean).join("; ")}`;
 }
 
-function costSection({ candidates, payBack }: Verdict): string {
+export function costSection({ candidates, payBack }: Verdict): string {
   const front = frontFigure(candidates);
   const rows = candidates.map(({ name, cost, against, cpuMsPerRequest, peakMemoryBytes }) => [
     plain(name),
@@ -262,150 +231,3 @@ function costSection({ candidates, payBack }: Verdict): string {
     list([...(payBack ? [payBack.sentence] : []), ...candidates.map(remark)]),
   );
 }
-
-function stagesSection({ candidates }: Verdict): string {
-  const rows = candidates.flatMap(({ name, latency }) =>
-    (latency?.stages ?? []).map(({ stage, meanMs, shareOfMean, shareAboveP95 }) => [
-      plain(`${name} · ${stage}`),
-      number(interval(meanMs, milliseconds)),
-      number(percent(shareOfMean)),
-      number(percent(shareAboveP95)),
-    ]),
-  );
-  if (rows.length === 0) return "";
-  return section(
-    "stages-h",
-    "Where the time of a request goes",
-    paragraph(
-      "Client: due to sent. Queue and compute: the server's own clock. Network: everything in between that neither clock explains, HTTP handling on both sides included.",
-    ),
-    frame(stagesFigure(candidates)),
-    table("Stages of a request", ["candidate and stage", "mean", "share of the mean", "share of the slowest 5 %"], rows),
-  );
-}
-
-const stageNames = {
-  residency: "residency",
-  licence: "licence",
-  compatibility: "compatibility",
-  fit: "fit",
-  estimate: "estimate",
-  asked: "as asked",
-  build: "build",
-  screen: "screening",
-  measure: "measurement",
-} as const;
-
-function funnelSection({ funnel, screening }: Verdict): string {
-  const removed = funnel.removed.map(({ stage, name, reason }) => [plain(name), plain(stageNames[stage]), plain(reason)]);
-  const rows = screening.map(({ name, visits, wallMsPerItem, againstBaseline, fate }) => [
-    plain(name),
-    number(milliseconds(wallMsPerItem)),
-    number(againstBaseline ? interval(againstBaseline, figure) : ""),
-    number(String(visits)),
-    plain(fate),
-  ]);
-  const counts = new Map<string, number>();
-  for (const { stage } of funnel.removed) counts.set(stageNames[stage], (counts.get(stageNames[stage]) ?? 0) + 1);
-  const said = [...counts].map(([stage, n]) => `${n} by ${stage}`).join(", ");
-  return section(
-    "funnel-h",
-    "What was considered, and what was left out",
-    paragraph(
-      `${funnel.enumerated} combinations; ${funnel.removed.length} removed${said ? ` (${said})` : ""}; ${funnel.screened} screened in process; ${funnel.finalists} measured end to end.`,
-    ),
-    removed.length === 0
-      ? ""
-      : `<details><summary>${removed.length} removed, each with its reason</summary>${table("Removed", ["candidate", "stage", "reason"], removed)}</details>`,
-    rows.length === 0
-      ? ""
-      : `<details><summary>${rows.length} screened in process</summary>${table("Wall time per item in process", ["candidate", "per item", "× baseline", "visits", "fate"], rows)}</details>`,
-  );
-}
-
-function runsSection({ runs }: Verdict): string {
-  const rows = runs.map((run) => [
-    plain(run.name),
-    plain(`${run.purpose} ${run.block + 1}`),
-    number(run.ratePerSecond === null ? "closed loop" : rate(run.ratePerSecond)),
-    {
-      text: run.valid ? (run.tainted ? "valid, host stalls" : "valid") : "invalid",
-      className: `n ${run.valid ? (run.tainted ? "tainted" : "pass") : "invalid"}`,
-    },
-    plain(run.reasons.join("; ")),
-    number(milliseconds(run.lagP99Ms)),
-    number(String(run.stalls)),
-    number(run.stolenRatio === null ? "not told" : percent(run.stolenRatio, 2)),
-    number(run.cpuSecondsPerSecond === null ? "not told" : figure(run.cpuSecondsPerSecond)),
-    number(milliseconds(run.p50Ms)),
-    number(milliseconds(run.p99Ms)),
-  ]);
-  const invalid = runs.filter(({ valid }) => !valid).length;
-  const tainted = runs.filter(({ tainted: touched }) => touched).length;
-  return section(
-    "runs-h",
-    "Validity of every run",
-    paragraph(
-      `${runs.length} runs, ${invalid} invalid and not used, ${tainted} touched by host stalls: such a run may certify that a target is met; a miss counts only where it stays without the touched requests.`,
-    ),
-    rows.length === 0
-      ? ""
-      : `<details><summary>All ${rows.length} runs</summary>${table("Runs in order", ["candidate", "run", "rate", "validity", "reasons", "lag p99", "stalls", "stolen", "cores used", "p50", "p99"], rows)}</details>`,
-  );
-}
-
-function buildsSection({ builds }: Verdict): string {
-  const rows = builds.map(({ model, route, outcome, detail, lengthMs, bytes: size, digest, phases }) => [
-    plain(`${model} · ${route}`),
-    { text: outcome, className: `n ${outcome === "failed" ? "fail" : ""}` },
-    number(milliseconds(lengthMs)),
-    number(size === null ? "" : bytes(size)),
-    plain(phases.map((phase) => `${phase.name} ${milliseconds(phase.lengthMs)}`).join(", ")),
-    plain(detail || (digest ?? "").slice(0, 12)),
-  ]);
-  return section(
-    "builds-h",
-    "Builds",
-    frame(timelineFigure(builds)),
-    `<details><summary>${rows.length} builds</summary>${table("Artifacts", ["model and route", "outcome", "time", "size", "phases", "artifact or failure"], rows)}</details>`,
-  );
-}
-
-function repeatSection({ repeat, statedNotUsed, openConditions, gatesNotAsked, workload, candidates, answer }: Verdict): string {
-  const chosen = candidates.find(({ id }) => id === (answer.candidate ?? candidates[0]?.id));
-  const facts = (values: Record<string, string | number | boolean>): string[] =>
-    Object.entries(values).map(([name, value]) => `${name}: ${value}`);
-  const settings = chosen
-    ? `<h3>Settings of ${escape(chosen.name)}</h3><pre>${escape(JSON.stringify({ model: chosen.model, route: chosen.route, ...chosen.settings }, undefined, 2))}</pre>`
-    : "";
-  return [
-    section(
-      "conditions-h",
-      "What this verdict takes for granted",
-      list(openConditions),
-      statedNotUsed.length === 0 ? "" : `<h3>Stated, not used</h3>${list(statedNotUsed.map(({ path, why }) => `${path}: ${why}`))}`,
-      gatesNotAsked.length === 0 ? "" : `<h3>Gates nobody asked for</h3>${list(gatesNotAsked)}`,
-    ),
-    section(
-      "repeat-h",
-      "To repeat it",
-      `<pre>${escape(repeat.command)}</pre>`,
-      list([
-        `root seed: ${repeat.rootSeed}`,
-        `workload: ${workload.digest}`,
-        ...facts(repeat.digests).map((fact) => fact),
-        ...facts(repeat.versions),
-        `time spent: ${Math.round(repeat.spentSeconds)} s of ${repeat.budgetSeconds} s`,
-      ]),
-      `<details><summary>The machine</summary>${list(facts(repeat.machine))}</details>`,
-      settings,
-    ),
-  ].join("\n");
-}
-
-/** Every part below the table of finalists. */
-export const sections = (verdict: Verdict): string =>
-  [latencySection, capacitySection, costSection, accuracySection, stagesSection, funnelSection, runsSection, buildsSection, repeatSection]
-    .map((part) => part(verdict))
-    .filter(Boolean)
-    .join("\n");
