@@ -71,7 +71,7 @@ describe("bad input", () => {
       /MODEL_UNSUPPORTED[\s\S]*Frobnicate/,
     ],
     [
-      "a free size that is not the first",
+      "a free size that the data do not tell",
       () => [
         "decide",
         model((proto) => {
@@ -80,7 +80,7 @@ describe("bad input", () => {
         }),
       ],
       2,
-      /MODEL_DIMENSION_UNBOUND[\s\S]*width/,
+      /MODEL_DIMENSION_UNBOUND[\s\S]*dimension 1/,
     ],
     [
       "weights that are no numbers",

@@ -17,7 +17,7 @@ import {
   ValueInfoProtoSchema,
 } from "onnx-buf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openOnnxSession, openStore, readModelHeader, writeTensors, type Artifact, type Store } from "../src/artifact/index.ts";
+import { openOnnxSession, openStore, readModelHeader, writeGroups, type Artifact, type Store } from "../src/artifact/index.ts";
 import { obtainArtifact, openScreen, runJob, startJob, type WorkerSpec } from "../src/build/index.ts";
 import { artifactRequest, onnxruntimeWorker, routesOf, rowsOf, screenJob } from "../src/build/onnxruntime/index.ts";
 import { loadDataset, type Dataset } from "../src/data/index.ts";
@@ -226,8 +226,8 @@ describe("the ONNX Runtime worker, on the digits", () => {
     );
     dataset = await loadDataset(workload!, digits, models);
     for (const { id, header } of models) {
-      writeTensors(file(id, "calibration"), Object.fromEntries(dataset.stack(id, dataset.splits.calibration)));
-      writeTensors(file(id, "tuning"), Object.fromEntries(dataset.stack(id, dataset.splits.tuning)));
+      writeGroups(file(id, "calibration"), [dataset.stack(id, dataset.splits.calibration)]);
+      writeGroups(file(id, "tuning"), [dataset.stack(id, dataset.splits.tuning)]);
       const all = new Map(routesOf(header).map(({ route, refused }) => [routeName(route), { route, refused }]));
       for (const name of tried) {
         const { route, refused } = all.get(name)!;
@@ -309,7 +309,7 @@ describe("the ONNX Runtime worker, on the digits", () => {
     const header = await readModelHeader(path);
     expect(rowsOf(header)).toEqual({ x: 4 });
     const items = file("plain", "items");
-    writeTensors(items, { x: { datatype: "FP32", shape: [40], data: Float32Array.from({ length: 40 }, (_, i) => i / 40) } });
+    writeGroups(items, [new Map([["x", { datatype: "FP32", shape: [40], data: Float32Array.from({ length: 40 }, (_, i) => i / 40) }]])]);
     for (const name of ["fp32", "int8-dynamic", "int8-static per-tensor u8", "int8-static per-channel u8 qoperator", "int8-weights"]) {
       const { route } = routesOf(header).find((one) => routeName(one.route) === name)!;
       const request = artifactRequest({
@@ -338,7 +338,6 @@ describe("the ONNX Runtime worker, on the digits", () => {
       id,
       modelPath: built.get(`${model} ${route}`)!.modelPath,
       session: defaultSession(1),
-      batchSize: 1,
       inputsFile: file(model, "tuning"),
       outputs: ["logits"],
       rows: { x: 1 },
@@ -370,7 +369,6 @@ describe("the ONNX Runtime worker, on the digits", () => {
         id: "a",
         modelPath: built.get("mlp fp32")!.modelPath,
         session: defaultSession(1),
-        batchSize: 1,
         inputsFile: file("mlp", "tuning"),
         outputs: ["logits"],
         rows: { x: 1 },

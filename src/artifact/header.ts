@@ -68,16 +68,7 @@ function inputSpec(input: ValueInfoProto, path: string): { spec: TensorSpec; sym
   }
   const sizes = sizesOf(type);
   if (!sizes)
-    throw new AssayError("MODEL_DIMENSION_UNBOUND", `${path}: input "${input.name}" has no shape; only the first size may be free`);
-  const unbound = sizes.findIndex(({ size }, axis) => axis > 0 && size < 0);
-  if (unbound > 0) {
-    const symbol = sizes[unbound]!.symbol;
-    throw new AssayError(
-      "MODEL_DIMENSION_UNBOUND",
-      `${path}: input "${input.name}" has a free size at dimension ${unbound}${symbol ? ` ("${symbol}")` : ""}; only dimension 0 may be free`,
-      { details: { input: input.name, dimension: unbound, symbol } },
-    );
-  }
+    throw new AssayError("MODEL_DIMENSION_UNBOUND", `${path}: input "${input.name}" has no shape, not even a number of dimensions`);
   return { spec: { name: input.name, datatype, shape: sizes.map(({ size }) => size) }, symbol: sizes[0]?.symbol ?? "" };
 }
 

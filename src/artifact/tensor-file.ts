@@ -86,3 +86,21 @@ export function readTensors(path: string): Record<string, Tensor> {
   }
   return tensors;
 }
+
+/** Writes items in groups of equal shape, in one file: tensor `x` of group 2 is named `2/x`. */
+export const writeGroups = (path: string, groups: readonly ReadonlyMap<string, Tensor>[]): void =>
+  writeTensors(
+    path,
+    Object.fromEntries(groups.flatMap((group, g) => [...group].map(([name, tensor]) => [`${g}/${name}`, tensor] as const))),
+  );
+
+/** Reads what `writeGroups` wrote. Throws DATA_UNREADABLE. */
+export function readGroups(path: string): NamedTensors[] {
+  const groups: Record<string, Tensor>[] = [];
+  for (const [name, tensor] of Object.entries(readTensors(path))) {
+    const [, group, own] = /^(\d+)\/(.*)$/s.exec(name) ?? [];
+    if (own === undefined) throw bad(path, `tensor "${name}" belongs to no group`);
+    (groups[Number(group)] ??= {})[own] = tensor;
+  }
+  return groups;
+}

@@ -45,8 +45,8 @@ export const errorCatalogue = {
   },
   MODEL_DIMENSION_UNBOUND: {
     ...bad,
-    title: "An input has a dimension of no known size",
-    hint: "Only the first dimension may be free; fix the others at export.",
+    title: "An input has a dimension whose size the data do not tell",
+    hint: "Give the items in the model's own shape, or fix the dimension at export.",
   },
   ARTIFACT_INVALID: {
     ...ours,

@@ -1,7 +1,7 @@
 /** Builds of a run: one artifact a family, and the tensor files that builds, smoke runs and screening read. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { writeTensors, type Artifact, type ModelHeader, type Store } from "../artifact/index.ts";
+import { writeGroups, type Artifact, type ModelHeader, type Store } from "../artifact/index.ts";
 import { digestJson } from "../base/index.ts";
 import { artifactRequest } from "../build/onnxruntime/index.ts";
 import { obtainArtifact, type BuildResult, type WorkerEvent } from "../build/index.ts";
@@ -47,8 +47,13 @@ export function createBuilder({ models, dataset, store, machine, workFolder, max
       // Without a split of its own the search warms on calibration items; the holdout stays unseen where there is any other.
       const seen = tuning.length > 0 ? tuning : calibration.length > 0 ? calibration : holdout;
       const paths = { calibration: join(workFolder, `${id}.calibration`), tuning: join(workFolder, `${id}.tuning`) };
-      writeTensors(paths.tuning, Object.fromEntries(dataset.stack(id, seen.slice(0, mostTuning))));
-      if (calibration.length > 0) writeTensors(paths.calibration, Object.fromEntries(dataset.stack(id, calibration)));
+      const write = (path: string, items: readonly number[]): void =>
+        writeGroups(
+          path,
+          dataset.groups(id, items).map((group) => dataset.stack(id, group)),
+        );
+      write(paths.tuning, seen.slice(0, mostTuning));
+      if (calibration.length > 0) write(paths.calibration, calibration);
       return [id, paths] as const;
     }),
   );

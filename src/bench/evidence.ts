@@ -73,7 +73,6 @@ export const screeningRecordSchema = z
     visited: z.array(
       z.object({
         id: candidateId,
-        batchSize: z.number().int(),
         visits: z.array(
           z.object({
             round: z.number().int(),

@@ -139,7 +139,6 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       id: one.id,
       modelPath: artifacts.get(familyOf(one))!.modelPath,
       session: one.session,
-      batchSize: 1,
       inputsFile: builder.tuningFile(one.model),
       outputs: options.outputsOf(one.model),
       rows: rowsOf(models.find(({ id }) => id === one.model)!.header),
@@ -161,7 +160,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
         },
       });
       return {
-        visited: result.visited.map(({ arm, visits: own, stopped }) => ({ id: arm.id, batchSize: 1, visits: own, stopped })),
+        visited: result.visited.map(({ arm, visits: own, stopped }) => ({ id: arm.id, visits: own, stopped })),
         finalists: chooseFinalists(result.ranked.map(({ id }) => byId.get(id)!)).map(({ id }) => id),
         windowMs: screenWindowMs,
         windows: result.windows,

@@ -10,9 +10,7 @@ export interface ScreenArm {
   id: string;
   modelPath: string;
   session: SessionSettings;
-  /** Items a run. */
-  batchSize: number;
-  /** Tensor file with at least that many items for each input. */
+  /** File of items, in groups of equal shape. */
   inputsFile: string;
 }
 

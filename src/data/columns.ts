@@ -1,4 +1,4 @@
-/** A data file as columns: one row an item, numbers of any shape or texts. */
+/** A data file as columns: one row an item, numbers of any shape, lists of any length, or texts. */
 
 export interface NumberColumn {
   kind: "numbers";
@@ -13,7 +13,12 @@ export interface TextColumn {
   kind: "texts";
   data: readonly string[];
 }
-export type Column = NumberColumn | TextColumn;
+/** Lists of numbers of different lengths. */
+export interface ListColumn {
+  kind: "lists";
+  data: readonly Float64Array[];
+}
+export type Column = NumberColumn | TextColumn | ListColumn;
 
 export interface Columns {
   /** Items. */

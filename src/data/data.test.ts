@@ -53,9 +53,10 @@ describe("text files", () => {
   it("name the line of a fault", () => {
     expect(() => parseCsv("a,b\n1,2\n3\n", "a.csv")).toThrow(/line 3/);
     expect(() => parseJsonLines('{"a":1}\n{"a":\n', "a.jsonl")).toThrow(/a\.jsonl, line 2/);
-    expect(() => parseJsonLines('{"a":[1,2]}\n{"a":[1]}\n', "a.jsonl")).toThrow(
-      /item 2: field "a" has shape \[1\]; the first item has \[2\]/,
+    expect(() => parseJsonLines('{"a":[[1,2]]}\n{"a":[[1]]}\n', "a.jsonl")).toThrow(
+      /item 2: field "a" has shape \[1,1\]; the first item has \[1,2\]/,
     );
+    expect(() => parseJsonLines('{"a":[1,2]}\n{"a":[1]}\n{"a":["b"]}\n', "a.jsonl")).toThrow(/item 3: field "a" is no list of numbers/);
   });
   it("read nested lists of JSON Lines", () => {
     const { columns } = parseJsonLines('{"a":[[1,2],[3,4]],"y":"cat"}\n\n{"a":[[5,6],[7,8]],"y":"dog"}\n', "a.jsonl");

@@ -3,7 +3,8 @@ import { relative, sep } from "node:path";
 import type { ModelHeader } from "../artifact/index.ts";
 import { AssayError } from "../base/index.ts";
 import { elementCount, type DataType } from "../tensor/index.ts";
-import type { Column, Columns } from "./columns.ts";
+import type { Column, Columns, ListColumn } from "./columns.ts";
+import { isImagePath } from "./images.ts";
 import { readColumns } from "./read.ts";
 
 const asOf: Partial<Record<DataType, string>> = {
@@ -15,10 +16,12 @@ const asOf: Partial<Record<DataType, string>> = {
   BOOL: "bool",
   BYTES: "string",
 };
-const labelNames = /^(y|labels?|targets?|class|classes|species|outcome|y_test|y_true)$/i;
+const labelNames = /^(y|labels?|targets?|class|classes|species|outcome|y_test|y_true|folder)$/i;
 
 function guessLabels({ columns }: Columns): string {
-  const single = [...columns].filter(([, column]) => column.kind === "texts" || elementCount(column.shape) === 1).map(([name]) => name);
+  const single = [...columns]
+    .filter(([, column]) => column.kind === "texts" || (column.kind === "numbers" && elementCount(column.shape) === 1))
+    .map(([name]) => name);
   const found = single.find((name) => labelNames.test(name)) ?? single.at(-1);
   if (found === undefined)
     throw new AssayError(
@@ -32,11 +35,35 @@ function guessField({ columns }: Columns, input: string, size: number, labels: s
   const fits = (column: Column | undefined): boolean => column?.kind === "numbers" && elementCount(column.shape) === size;
   if (fits(columns.get(input))) return input;
   const numbers = [...columns].filter(([name, column]) => name !== labels && column.kind === "numbers");
+  const lists = columns.get(input)?.kind === "lists" ? input : [...columns].find(([, column]) => column.kind === "lists")?.[0];
+  if (size < 0 && lists !== undefined) return lists;
   const whole = numbers.find(([, column]) => fits(column));
   if (whole && size > 1) return whole[0];
   const single = numbers.filter(([, column]) => column.kind === "numbers" && column.shape.length === 0).map(([name]) => name);
   if (single.length === size) return single;
   return whole?.[0] ?? null;
+}
+
+const imagesOf = ({ columns }: Columns): string | undefined =>
+  [...columns].find(([, column]) => column.kind === "texts" && column.data.slice(0, 100).every(isImagePath))?.[0];
+
+/** Three sizes that hold a half, nine tenths and all of the items, each a multiple of 8. */
+function guessBuckets({ data }: ListColumn): number[] {
+  const lengths = data.map((list) => list.length).sort((a, b) => a - b);
+  const at = (share: number): number => 8 * Math.max(1, Math.ceil(lengths[Math.ceil(share * lengths.length) - 1]! / 8));
+  return [...new Set([at(0.5), at(0.9), at(1)])];
+}
+
+/** How an input is made from images, as most exported models want it. */
+function draftImage(shape: readonly number[]): string[] {
+  const planar = shape[0] === 1 || shape[0] === 3;
+  const [channels, height, width] = planar ? shape : [shape[2], shape[0], shape[1]];
+  const side = (size: number | undefined): number => (size !== undefined && size > 0 ? size : 224);
+  const colour = channels === 1 ? "gray" : "rgb";
+  return [
+    `      image: { height: ${side(height)}, width: ${side(width)}, fit: cover, colour: ${colour}, layout: ${planar ? "nchw" : "nhwc"} }  # as it was trained; mean and deviation too`,
+    `      scale: ${1 / 255}  # bytes to 0–1; mend it if the model was trained otherwise`,
+  ];
 }
 
 const yaml = (value: unknown): string => {
@@ -75,9 +102,12 @@ export function draftWorkload(
   const output = classes ? (label && !scores ? label : (scores ?? label ?? header.outputs[0]!)) : (scores ?? header.outputs[0]!);
   const decode = !classes ? "identity" : output === label ? "label" : (output.shape.at(-1) ?? 1) === 1 ? "sigmoid" : "argmax";
   const place = (path: string): string => relative(folder, path).split(sep).join("/");
+  const images = imagesOf(columns);
   const inputs = header.inputs.map((spec) => {
-    const size = elementCount(spec.shape.slice(spec.shape[0] === -1 ? 1 : 0));
-    const field = guessField(columns, spec.name, size, labels);
+    const inner = spec.shape.slice(spec.shape[0] === -1 ? 1 : 0);
+    const pictures = images !== undefined && inner.length === 3;
+    const size = elementCount(inner);
+    const field = pictures ? images : guessField(columns, spec.name, size, labels);
     const column = typeof field === "string" ? columns.columns.get(field) : undefined;
     const image = column?.kind === "numbers" && column.source === "u1" && spec.datatype === "FP32";
     const fieldText =
@@ -86,6 +116,10 @@ export function draftWorkload(
       `    ${yaml(spec.name)}:`,
       `      field: ${fieldText}`,
       `      as: ${asOf[spec.datatype] ?? "float32"}`,
+      ...(pictures ? draftImage(inner) : []),
+      ...(column?.kind === "lists"
+        ? [`      buckets: [${guessBuckets(column).join(", ")}]  # each item is padded to the smallest that holds it`]
+        : []),
       ...(image ? [`      scale: ${1 / 255}  # bytes to 0–1; mend it if the model was trained otherwise`] : []),
     ].join("\n");
   });

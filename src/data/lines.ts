@@ -40,7 +40,9 @@ function shapeOf(value: unknown): number[] | null {
   return first && inner.every((shape) => shape !== null && shape.join() === first.join()) ? [value.length, ...first] : null;
 }
 
-/** Parses JSON Lines: one object an item; its fields are numbers, nested lists of equal shape, or texts. */
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** Parses JSON Lines: one object an item; its fields are numbers, nested lists of equal shape, lists of any length, or texts. */
 export function parseJsonLines(text: string, where: string): Columns {
   const rows: Record<string, unknown>[] = [];
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
@@ -71,6 +73,16 @@ export function parseJsonLines(text: string, where: string): Columns {
     }
     const shape = shapeOf(first[field]);
     if (!shape) continue;
+    if (shape.length === 1 && rows.some((row) => Array.isArray(row[field]) && row[field].length !== shape[0])) {
+      const lists = rows.map((row, i) => {
+        const own = shapeOf(row[field]);
+        if (own?.length !== 1 && !isEmptyList(row[field]))
+          throw bad(`${where}, item ${i + 1}`, `field "${field}" is no list of numbers; the first item has one`);
+        return Float64Array.from(row[field] as number[]);
+      });
+      columns.set(field, { kind: "lists", data: lists });
+      continue;
+    }
     const size = elementCount(shape);
     const data = new Float64Array(rows.length * size);
     rows.forEach((row, i) => {

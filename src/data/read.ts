@@ -1,9 +1,10 @@
 /** Opens a data file by its ending, inside the workload's own folder unless allowed. */
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, extname, isAbsolute, relative, resolve } from "node:path";
 import { AssayError } from "../base/index.ts";
 import type { Columns } from "./columns.ts";
 import { parseCsv, parseJsonLines } from "./lines.ts";
+import { readImageFolder } from "./images.ts";
 import { parseNpy, parseNpz } from "./numpy.ts";
 
 /** The absolute path; throws PATH_OUTSIDE when it leaves the folder (links are followed). */
@@ -43,8 +44,9 @@ export function readCharset(path: string, space: boolean): string[] {
   return space ? [...lines, " "] : lines;
 }
 
-/** Reads .npz, .npy, .jsonl or .csv. Throws DATA_UNREADABLE, naming the place. */
+/** Reads .npz, .npy, .jsonl, .csv, or a folder of images. Throws DATA_UNREADABLE, naming the place. */
 export function readColumns(path: string): Columns {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return readImageFolder(path);
   const bytes = readBytes(path);
   switch (extname(path).toLowerCase()) {
     case ".npz":
@@ -61,7 +63,7 @@ export function readColumns(path: string): Columns {
     default:
       throw new AssayError(
         "DATA_UNREADABLE",
-        `${path}: the ending ${extname(path) || "(none)"} is not known; expected .npz, .npy, .jsonl or .csv`,
+        `${path}: the ending ${extname(path) || "(none)"} is not known; expected .npz, .npy, .jsonl, .csv or a folder of images`,
       );
   }
 }

@@ -38,7 +38,7 @@ function smallestDifference(judged: readonly Judged[]): Verdict["smallestDiffere
   const [latency, cpu] = [seen((one) => one.latency), seen((one) => one.cpu)];
   if (latency === null)
     return { ratio: null, sentence: "No two candidates were measured side by side; capacities are known to ±10 % only." };
-  const percent = (ratio: number): string => `${figure(100 * ratio)} %`;
+  const percent = (ratio: number): string => (ratio < 1 ? `${figure(100 * ratio)} %` : `a factor of ${figure(1 + ratio)}`);
   const besides = cpu === null ? "" : `, and of CPU time below ${percent(cpu)}`;
   return {
     ratio: latency,
@@ -65,7 +65,6 @@ function screeningRows(evidence: Evidence): Verdict["screening"] {
         id: one.id,
         name: names.get(one.id) ?? one.id,
         visits: one.visits.length,
-        batchSize: one.batchSize,
         wallMsPerItem: values.length === 0 ? null : values[Math.floor((values.length - 1) / 2)]!,
         againstBaseline: ratio && { value: ratio.value, low: ratio.low, high: ratio.high },
         fate: screening.finalists.includes(one.id) ? "finalist" : (one.stopped ?? "stayed, not among the finalists"),

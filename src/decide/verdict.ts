@@ -243,7 +243,6 @@ export const verdictSchema = z
           id: z.string(),
           name: z.string(),
           visits: z.number().int(),
-          batchSize: z.number().int(),
           wallMsPerItem: ms.nullable().describe("median over visits, in process, milliseconds per item; null = it failed"),
           againstBaseline: estimate("ratio to the baseline measured beside it").nullable(),
           fate: z.string().describe("finalist, or why it stopped here"),

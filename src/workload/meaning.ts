@@ -51,6 +51,38 @@ export function openConditionsOf({ data, models, allowedLicences }: Workload): s
   return [...residency, ...licence];
 }
 
+/** What an input's images and buckets ask for that cannot be. */
+function checkInput(
+  plan: Workload["data"]["inputs"][string],
+  fault: (field: string[], message: string, found: string, expected: string) => void,
+): void {
+  const { image, buckets } = plan;
+  if (!image) return;
+  const { width, fit, shortSide, colour, mean, deviation } = image;
+  if (width === undefined && !buckets)
+    fault(
+      ["image", "width"],
+      "missing: without it the width is the image's own, and buckets must say which may be",
+      "nothing",
+      "width, or buckets beside image",
+    );
+  if (width === undefined && fit !== "stretch") fault(["image", "fit"], "it needs a width to fit into", fit, "a width");
+  if (shortSide !== undefined && fit !== "cover") fault(["image", "shortSide"], "only fit: cover cuts", fit, "fit: cover");
+  if (shortSide !== undefined && width !== undefined && shortSide < Math.max(width, image.height))
+    fault(["image", "shortSide"], "the cut would be larger than the image", String(shortSide), `at least ${Math.max(width, image.height)}`);
+  const channels = colour === "gray" ? 1 : 3;
+  for (const [name, values] of Object.entries({ mean, deviation })) {
+    if (values && values.length !== 1 && values.length !== channels)
+      fault(
+        ["image", name],
+        `${colour} has ${channels} channel${channels === 1 ? "" : "s"}`,
+        `${values.length} values`,
+        `1 or ${channels}`,
+      );
+  }
+  if (deviation?.includes(0)) fault(["image", "deviation"], "nothing can be divided by it", "0", "a number other than 0");
+}
+
 /** How the answer of a task may be read, and what may be asked of it. */
 const tasks: Record<Workload["data"]["task"], { decodes: readonly string[]; metrics: readonly string[] }> = {
   classification: { decodes: ["argmax", "softmax", "sigmoid", "label"], metrics: ["top1"] },
@@ -95,6 +127,9 @@ export function checkMeaning(workload: Workload): { faults: MeaningFault[]; notU
       fault(["accuracy", "metric"], `a ${data.task} has another metric`, accuracy.metric, right.join(" or "));
     if (accuracy.minimum === undefined && accuracy.maxDrop === undefined && accuracy.closeness === undefined)
       fault(["accuracy"], "it asks for nothing", "neither minimum nor maxDrop nor closeness", "one of them");
+  }
+  for (const [name, plan] of Object.entries(data.inputs)) {
+    checkInput(plan, (field, message, found, expected) => fault(["data", "inputs", name, ...field], message, found, expected));
   }
   const { decode, ctc, partner } = data.score;
   const { decodes } = tasks[data.task];

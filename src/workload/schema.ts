@@ -14,6 +14,30 @@ const percentileTargets = (what: string) =>
     .record(z.string().regex(/^p\d{1,2}(\.\d+)?$/, "a percentile such as p99 or p99.9"), z.number().positive())
     .describe(`percentile → largest ${what}, milliseconds`);
 
+const perChannel = (what: string) => z.array(z.number()).min(1).max(3).optional().describe(what);
+
+const imageSchema = z
+  .strictObject({
+    height: z.int().min(1).max(16_384).describe("rows that the model gets"),
+    width: z.int().min(1).max(16_384).optional().describe("columns that the model gets; absent = as the image has, padded to a bucket"),
+    fit: z
+      .enum(["stretch", "contain", "cover"])
+      .default("stretch")
+      .describe("stretch = both sides; contain = whole image, padded right and below; cover = filled, cut around the middle"),
+    shortSide: z
+      .int()
+      .min(1)
+      .max(16_384)
+      .optional()
+      .describe("cover: length of the shorter side before the cut; absent = as short as fits"),
+    filter: z.enum(["nearest", "bilinear", "bicubic", "lanczos"]).default("bilinear").describe("how pixels are resampled"),
+    colour: z.enum(["rgb", "bgr", "gray"]).default("rgb").describe("channels and their order"),
+    layout: z.enum(["nchw", "nhwc"]).default("nchw").describe("channels before or after rows and columns"),
+    mean: perChannel("taken from each channel, after scale and offset"),
+    deviation: perChannel("divides each channel, after that"),
+  })
+  .describe("the field holds paths of images, relative to the data file; each is decoded to bytes 0–255 and resized");
+
 const inputSchema = z
   .strictObject({
     field: z
@@ -29,6 +53,13 @@ const inputSchema = z
       .enum(["flatten-if-needed", "as-is"])
       .default("flatten-if-needed")
       .describe("whether an item of the same size may take the model's shape"),
+    image: imageSchema.optional(),
+    buckets: z
+      .array(z.int().min(1).max(1_000_000))
+      .min(1)
+      .optional()
+      .describe("sizes of the free dimension, for items of different length or width: each is padded to the smallest that holds it"),
+    pad: z.number().default(0).describe("what is padded with, as the model gets it"),
   })
   .describe("how one model input is made from the data");
 
@@ -93,7 +124,7 @@ export const workloadSchema = z
     allowedLicences: z.array(z.string()).optional().describe("SPDX names; models under another licence are excluded"),
     data: z
       .strictObject({
-        path: name("labelled data: .npz, .npy, .jsonl or .csv, relative to this file"),
+        path: name("labelled data: .npz, .npy, .jsonl, .csv, or a folder of images, relative to this file"),
         inputs: z.record(z.string(), inputSchema).describe("model input → how it is made"),
         labels: z
           .union([name("field of the labels"), z.array(name("field of one label")).min(1)])

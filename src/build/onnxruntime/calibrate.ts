@@ -1,12 +1,12 @@
 /** Runs the float model over the calibration split and takes the range of every activation that is quantised. */
 import { toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema, type ModelProto } from "onnx-buf";
-import { openOnnxSession, type NamedTensors } from "../../artifact/index.ts";
+import { openOnnxSession } from "../../artifact/index.ts";
 import { asAssayError } from "../../base/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { defaultSession, type StaticRoute } from "../../workload/index.ts";
 import { JobFault } from "../worker.ts";
-import { itemCount, itemsOf } from "./items.ts";
+import { countOf, feedsOf, type Groups } from "./items.ts";
 import type { BuildJob } from "./jobs.ts";
 import { activationsOf, exposeActivations, type Ranges } from "./int8-static.ts";
 import { addTo, createHistogram, entropyRange, percentileRange, type Range } from "./ranges.ts";
@@ -16,7 +16,7 @@ const mostItems = 32;
 /** @param copy a model that may be changed */
 export async function calibrate(
   copy: ModelProto & { graph: NonNullable<ModelProto["graph"]> },
-  data: NamedTensors,
+  data: Groups,
   { rows, batchable }: Pick<BuildJob, "rows" | "batchable">,
   { operators, calibration }: Pick<StaticRoute, "operators" | "calibration">,
   progress: (done: number, total: number) => void,
@@ -36,18 +36,19 @@ export async function calibrate(
     }
     ranges.set(name, [low, high]);
   };
-  const count = itemCount(data, rows);
+  const count = countOf(data, rows);
   const step = batchable ? mostItems : 1;
   const passes = calibration === "minmax" ? 1 : 2;
   const pass = async (number: number, take: (name: string, tensor: Tensor) => void): Promise<void> => {
-    for (let from = 0; from < count; from += step) {
-      const feed = itemsOf(data, rows, from, Math.min(count, from + step));
+    let done = number * count;
+    for (const { feed, items } of feedsOf(data, rows, step)) {
       const found = await session.run(feed);
       for (const name of names) {
         const tensor = found.get(name) ?? feed.get(name);
         if (tensor) take(name, tensor);
       }
-      progress(number * count + Math.min(count, from + step), passes * count);
+      done += items;
+      progress(done, passes * count);
     }
   };
   await pass(0, widen);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema } from "onnx-buf";
 import { asAssayError } from "../../base/index.ts";
-import { onnxRuntimeVersion, openOnnxSession, profileOnnxModel, readModel, readTensors, type OnnxSession } from "../../artifact/index.ts";
+import { onnxRuntimeVersion, openOnnxSession, profileOnnxModel, readGroups, readModel, type OnnxSession } from "../../artifact/index.ts";
 import { writeWhole } from "../../host/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { JobFault, runWorker, type JobContext } from "../worker.ts";
@@ -13,7 +13,7 @@ import { calibrate } from "./calibrate.ts";
 import { quantiseBlockwise } from "./block-weights.ts";
 import { convertToFloat16, storeInFloat16 } from "./float16.ts";
 import { importMicrosoft } from "./graph.ts";
-import { itemCount, itemsOf } from "./items.ts";
+import { spread } from "./items.ts";
 import { quantiseDynamically } from "./int8-dynamic.ts";
 import { quantiseStatically } from "./int8-static.ts";
 import { quantiseToOperators } from "./qoperator.ts";
@@ -32,7 +32,7 @@ async function rewrite(model: ReturnType<typeof readModel>, job: BuildJob, conte
     case "int8-dynamic":
       return context.phase("quantise", () => quantiseDynamically(model.graph, route.operators, weightBits));
     case "int8-static": {
-      const data = readTensors(job.calibrationFile!);
+      const data = readGroups(job.calibrationFile!);
       const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job, route, progress));
       const quantise = route.form === "qdq" ? quantiseStatically : quantiseToOperators;
       return context.phase("quantise", () => quantise(model.graph, ranges, { ...route, weightBits }));
@@ -93,11 +93,10 @@ const smokeItems = 32;
 async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
   const session = await context.phase("load", () => open(job.modelPath, job));
   await context.phase("run", async () => {
-    const data = readTensors(job.inputsFile);
-    const count = Math.min(smokeItems, itemCount(data, job.rows));
-    if (count < 1) throw new JobFault("artifact_invalid", "there is no item to try it on");
+    const items = spread(readGroups(job.inputsFile), job.rows, smokeItems);
+    if (items.length === 0) throw new JobFault("artifact_invalid", "there is no item to try it on");
     try {
-      for (let item = 0; item < count; item++) checkOutputs(await session.run(itemsOf(data, job.rows, item, item + 1)));
+      for (const item of items) checkOutputs(await session.run(item));
     } catch (fault) {
       throw fault instanceof JobFault
         ? fault
@@ -107,9 +106,7 @@ async function smoke(job: SmokeJob, context: JobContext): Promise<void> {
 }
 
 async function profile(job: ProfileJob, context: JobContext): Promise<void> {
-  const data = readTensors(job.inputsFile);
-  const count = Math.max(1, Math.min(mostInputs, itemCount(data, job.rows)));
-  const inputs = Array.from({ length: count }, (_, item) => itemsOf(data, job.rows, item, item + 1));
+  const inputs = spread(readGroups(job.inputsFile), job.rows, mostInputs);
   const { runs, runUs, operators } = await context.phase("profile", () =>
     profileOnnxModel(job.modelPath, job.session, job.outputs, inputs, { folder: job.folder, windowMs: job.windowMs }),
   );
@@ -131,10 +128,7 @@ async function screen(job: ScreenJob, context: JobContext): Promise<void> {
     const arm = arms.get(id);
     if (!arm) throw new Error(`arm ${id} was not announced`);
     const session = await openOnnxSession(arm.modelPath, arm.session, arm.outputs);
-    const data = readTensors(arm.inputsFile);
-    const count = Math.max(1, Math.min(mostInputs, Math.floor(itemCount(data, arm.rows) / arm.batchSize)));
-    const inputs = Array.from({ length: count }, (_, k) => itemsOf(data, arm.rows, k * arm.batchSize, (k + 1) * arm.batchSize));
-    const made = { session, inputs };
+    const made = { session, inputs: spread(readGroups(arm.inputsFile), arm.rows, mostInputs) };
     opened.set(id, made);
     return made;
   };
@@ -144,8 +138,7 @@ async function screen(job: ScreenJob, context: JobContext): Promise<void> {
     const say = (value: number | null, reason?: string): void => context.metric("ms_per_item", value, "ms", visit, reason);
     try {
       const { session, inputs } = await prepare(arm);
-      const size = arms.get(arm)!.batchSize;
-      const tooSlow = (ms: number): boolean => cutOffMsPerItem !== null && ms / size > cutOffMsPerItem;
+      const tooSlow = (ms: number): boolean => cutOffMsPerItem !== null && ms > cutOffMsPerItem;
       const begun = performance.now();
       checkOutputs(await session.run(inputs[0]!));
       // The first run of a session allocates; two slow ones after it, or one that is far too slow, end the visit.
@@ -169,8 +162,8 @@ async function screen(job: ScreenJob, context: JobContext): Promise<void> {
       }
       // The median: a stall of the host moves it little, and a mode that is slow half the time still shows.
       const sorted = times.sort((a, b) => a - b);
-      const median = sorted[Math.floor(sorted.length / 2)]! / size;
-      if (cutOffMsPerItem !== null && median > cutOffMsPerItem) say(null, "cut off: one item costs too many times the leader's");
+      const median = sorted[Math.floor(sorted.length / 2)]!;
+      if (tooSlow(median)) say(null, "cut off: one item costs too many times the leader's");
       else say(median);
     } catch (fault) {
       say(null, asAssayError(fault).message);

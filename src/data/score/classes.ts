@@ -45,7 +45,7 @@ export function classificationScorer({ data }: Workload, labels: Column): Scorer
  * 2 · right ÷ (told + true) of the item, 1 where nothing is told and nothing true. Throws DATA_MISFIT.
  */
 export function multilabelScorer({ data, accuracy }: Workload, labels: Column): Scorer {
-  if (labels.kind === "texts") throw labelFault(data.labels, "they are texts; several labels an item are a 0 or 1 each");
+  if (labels.kind !== "numbers") throw labelFault(data.labels, `they are ${labels.kind}; several labels an item are a 0 or 1 each`);
   const count = labels.shape.reduce((product, size) => product * size, 1);
   for (let i = 0; i < labels.data.length; i++) {
     const value = Number(labels.data[i]);
