@@ -17,7 +17,7 @@ import {
   ValueInfoProtoSchema,
 } from "onnx-buf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openOnnxSession, openStore, readModelHeader, writeGroups, type Artifact, type Store } from "../src/artifact/index.ts";
+import { openOnnxSession, openStore, readModel, readModelHeader, writeGroups, type Artifact, type Store } from "../src/artifact/index.ts";
 import { obtainArtifact, openScreen, runJob, startJob, type WorkerSpec } from "../src/build/index.ts";
 import { artifactRequest, onnxruntimeWorker, routesOf, rowsOf, screenJob } from "../src/build/onnxruntime/index.ts";
 import { loadDataset, type Dataset } from "../src/data/index.ts";
@@ -176,6 +176,20 @@ describe("obtaining an artifact", () => {
   });
 });
 
+const type = (sizes: number[]) =>
+  create(TypeProtoSchema, {
+    value: {
+      case: "tensorType",
+      value: create(TypeProto_TensorSchema, {
+        elemType: 1,
+        shape: create(TensorShapeProtoSchema, {
+          dim: sizes.map((size) => create(TensorShapeProto_DimensionSchema, { value: { case: "dimValue", value: BigInt(size) } })),
+        }),
+      }),
+    },
+  });
+const value = (name: string, sizes: number[]) => create(ValueInfoProtoSchema, { name, type: type(sizes) });
+
 describe("the ONNX Runtime worker, on the digits", () => {
   let dataset: Dataset;
   const store = openStore(join(folder, "real"), { limitBytes: 1e9 });
@@ -200,8 +214,7 @@ describe("the ONNX Runtime worker, on the digits", () => {
   ];
   const file = (model: string, part: string): string => join(folder, `${model}.${part}`);
 
-  async function build(model: string, route: Route) {
-    const path = `${digits}models/${model}.onnx`;
+  async function build(model: string, route: Route, path = `${digits}models/${model}.onnx`) {
     const header = await readModelHeader(path);
     const calibration = { digest: "calibration", file: file(model, "calibration") };
     return obtainArtifact(
@@ -279,19 +292,50 @@ describe("the ONNX Runtime worker, on the digits", () => {
     });
   });
 
-  it("takes whole items of a model without a batch dimension", async () => {
-    const type = (sizes: number[]) =>
-      create(TypeProtoSchema, {
-        value: {
-          case: "tensorType",
-          value: create(TypeProto_TensorSchema, {
-            elemType: 1,
-            shape: create(TensorShapeProtoSchema, {
-              dim: sizes.map((size) => create(TensorShapeProto_DimensionSchema, { value: { case: "dimValue", value: BigInt(size) } })),
-            }),
-          }),
-        },
+  it("raises and folds an old model before it rewrites it", async () => {
+    const model = readModel(`${digits}models/cnn.onnx`);
+    const { graph } = model;
+    // As exporters of 2018 wrote it: constants among the inputs, weights turned at run time, batch normalisation left as it was trained.
+    model.irVersion = 3n;
+    model.opsetImport[0]!.version = 9n;
+    graph.input.push(...graph.initializer.map(({ name, dims }) => value(name, dims.map(Number))));
+    const conv = graph.node.find(({ opType }) => opType === "Conv")!;
+    const channels = Number(graph.initializer.find(({ name }) => name === conv.input[1])!.dims[0]);
+    const raw = conv.output[0]!;
+    conv.output[0] = "before-normalisation";
+    const fill = (name: string, number: number) =>
+      create(TensorProtoSchema, {
+        name,
+        dataType: 1,
+        dims: [BigInt(channels)],
+        rawData: new Uint8Array(new Float32Array(channels).fill(number).buffer),
       });
+    graph.initializer.push(fill("bn-scale", 2), fill("bn-bias", 0.25), fill("bn-mean", 0.25), fill("bn-variance", 4 - 1e-5));
+    graph.input.push(...["bn-scale", "bn-bias", "bn-mean", "bn-variance"].map((name) => value(name, [channels])));
+    const inputs = ["before-normalisation", "bn-scale", "bn-bias", "bn-mean", "bn-variance"];
+    // (x − ¼) · 2 ÷ 2 + ¼ = x.
+    graph.node.splice(
+      graph.node.indexOf(conv) + 1,
+      0,
+      create(NodeProtoSchema, { opType: "BatchNormalization", name: "bn", input: inputs, output: [raw] }),
+    );
+    const path = join(folder, "old.onnx");
+    writeFileSync(path, toBinary(ModelProtoSchema, model));
+    const header = await readModelHeader(path);
+    expect(header.opset).toBe(9);
+    const { route, refused } = routesOf(header).find((one) => routeName(one.route) === "int8-static per-channel u8")!;
+    expect(refused).toBeNull();
+    const result = await build("cnn", route, path);
+    expect(result).toMatchObject({ outcome: "built" });
+    expect(result.phases.map(({ name }) => name)).toEqual(["clean", "calibrate", "quantise", "write", "smoke run"]);
+    const built = await readModelHeader(result.artifact!.modelPath);
+    expect(built.opset).toBe(13);
+    expect(built.operators).not.toHaveProperty("BatchNormalization");
+    expect(built.operators["QuantizeLinear"]).toBeGreaterThan(0);
+    expect(Math.abs((await right("cnn", result.artifact!)) - 0.975)).toBeLessThanOrEqual(0.004);
+  });
+
+  it("takes whole items of a model without a batch dimension", async () => {
     const weights = Float32Array.of(1, 0, 0, 0, 2, 0, 0, 0, 3, 4, 5, 6);
     const model = create(ModelProtoSchema, {
       irVersion: 8n,

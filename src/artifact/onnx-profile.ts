@@ -65,7 +65,7 @@ export async function profileOnnxModel(
   inputs: readonly ReadonlyMap<string, Tensor>[],
   { folder, windowMs }: { folder: string; windowMs: number },
 ): Promise<OnnxProfile> {
-  const session = await openOnnxSession(path, settings, outputs, join(folder, "profile"));
+  const session = await openOnnxSession(path, settings, outputs, { profilePrefix: join(folder, "profile") });
   for (let run = 0; run < warmRuns; run++) session.runNow(inputs[run % inputs.length]!);
   const begun = performance.now();
   let runs = 0;

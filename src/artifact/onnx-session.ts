@@ -5,8 +5,15 @@ import { AssayError } from "../base/index.ts";
 import { dataTypeOfOrt, ortNameOf, type DataType, type Tensor } from "../tensor/index.ts";
 import type { SessionSettings } from "../workload/index.ts";
 
+export interface OpenOptions {
+  /** Where the runtime writes its profile, path without the ending. */
+  profilePrefix?: string;
+  /** Where it writes the model as it optimised it. */
+  savedTo?: string;
+}
+
 /** The runtime's own names of our settings (ONNX Runtime 1.30, SessionOptions). */
-function sessionOptions(settings: SessionSettings, profilePrefix: string | null): InferenceSession.SessionOptions {
+function sessionOptions(settings: SessionSettings, { profilePrefix, savedTo }: OpenOptions): InferenceSession.SessionOptions {
   const spin = settings.spinning ? "1" : "0";
   return {
     graphOptimizationLevel: settings.graph,
@@ -16,7 +23,8 @@ function sessionOptions(settings: SessionSettings, profilePrefix: string | null)
     enableCpuMemArena: settings.arena,
     enableMemPattern: settings.memoryPattern,
     logSeverityLevel: 3,
-    ...(profilePrefix !== null && { enableProfiling: true, profileFilePrefix: profilePrefix }),
+    ...(profilePrefix !== undefined && { enableProfiling: true, profileFilePrefix: profilePrefix }),
+    ...(savedTo !== undefined && { optimizedModelFilePath: savedTo }),
     extra: { session: { intra_op: { allow_spinning: spin }, inter_op: { allow_spinning: spin } } },
   };
 }
@@ -64,18 +72,17 @@ export const onnxRuntimeVersion = (): string => load().env.versions.node ?? "unk
 /**
  * Opens a model. Blocks the event loop for its whole length, so it belongs in a process of its own.
  * @param outputs the outputs to compute; null = all
- * @param profilePrefix where the runtime writes its profile, path without the ending; null = it writes none
  * Throws MODEL_UNSUPPORTED with the runtime's own words.
  */
 export async function openOnnxSession(
   model: string | Uint8Array,
   settings: SessionSettings,
   outputs: readonly string[] | null,
-  profilePrefix: string | null = null,
+  own: OpenOptions = {},
 ): Promise<OnnxSession> {
   const ort = load();
   const { binding, initOrt } = require("onnxruntime-node/dist/binding.js") as Binding;
-  const options = sessionOptions(settings, profilePrefix);
+  const options = sessionOptions(settings, own);
   let session: NativeSession;
   try {
     initOrt();

@@ -58,7 +58,7 @@ async function measure(question: Question, { journal, evidence }: OpenRun, quiet
       budgetMs: evidence.run.budgetMs,
       ratePerSecond: traffic.ratePerSecond ?? null,
       requestsNeeded: requestsNeeded(workload),
-      latencyLimitMs: latencyTargets(workload).reduce<number | null>((least, [, ms]) => Math.min(least ?? ms, ms), null),
+      latencyLimitMs: latencyTargets(workload).at(-1)?.[1] ?? null,
       signal,
       onProgress: (progress) => line.show(progress),
     });

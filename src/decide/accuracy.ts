@@ -120,7 +120,7 @@ export function judgeAccuracy(
   };
   const { minimum, maxDrop } = targets;
   if (minimum !== null && sign * level.value < sign * minimum)
-    fall("fail", `${run.metric.name} is ${shown(level.value)}, the minimum is ${shown(minimum)}`);
+    fall("fail", `${run.metric.name} is ${shown(level.value)}, ${sign > 0 ? "at least" : "at most"} ${shown(minimum)} is asked`);
   if (maxDrop !== null && difference !== null) {
     const worst = sign > 0 ? difference.low : -difference.high;
     const best = sign > 0 ? difference.high : -difference.low;
@@ -128,9 +128,15 @@ export function judgeAccuracy(
     if (floor > maxDrop)
       fall("cannot-tell", `the margin ${shown(maxDrop)} is below the noise floor ${shown(floor)} of the baseline itself`);
     else if (best < -maxDrop)
-      fall("fail", `${run.metric.name} drops by ${shown(-sign * difference.value)}, at most ${shown(maxDrop)} is allowed`);
+      fall(
+        "fail",
+        `${run.metric.name} ${sign > 0 ? "drops" : "rises"} by ${shown(-sign * difference.value)}, at most ${shown(maxDrop)} is allowed`,
+      );
     else if (worst <= -maxDrop)
-      fall("cannot-tell", `the drop may be as large as ${shown(-worst)}, at most ${shown(maxDrop)} is allowed: more items are needed`);
+      fall(
+        "cannot-tell",
+        `the ${sign > 0 ? "drop" : "rise"} may be as large as ${shown(-worst)}, at most ${shown(maxDrop)} is allowed: more items are needed`,
+      );
   }
   if (targets.closeness && look !== source) {
     const missed = missedLimits(nearness, targets.closeness);

@@ -77,68 +77,88 @@ export interface AnswerReader {
   begun(): boolean;
 }
 
+/** The joined chunks, when the last has come. */
+function dechunk(bytes: Buffer): Uint8Array | null {
+  const pieces: Buffer[] = [];
+  for (let at = 0; ;) {
+    const line = bytes.indexOf("\r\n", at);
+    if (line < 0) return null;
+    const size = Number.parseInt(bytes.toString("latin1", at, line), 16);
+    if (!Number.isInteger(size) || size < 0) throw new HttpFault("a chunk has no size");
+    if (bytes.byteLength < line + 2 + size + 2) return null;
+    if (size === 0) return Buffer.concat(pieces);
+    pieces.push(bytes.subarray(line + 2, line + 2 + size));
+    at = line + 2 + size + 2;
+  }
+}
+
 export function createAnswerReader(): AnswerReader {
-  let held: Buffer = Buffer.alloc(0);
+  // Grows to the largest answer and is used for every one: large answers shall not feed the garbage collector.
+  let store = Buffer.alloc(0);
+  let used = 0;
   let head: Head | null = null;
   let bodyAt = 0;
 
+  const keep = (piece: Uint8Array): void => {
+    const need = used + piece.byteLength;
+    if (store.byteLength < need) {
+      const grown = Buffer.allocUnsafe(Math.max(need, 2 * store.byteLength, head ? bodyAt + (head.length ?? 0) : 0));
+      grown.set(store.subarray(0, used));
+      store = grown;
+    }
+    store.set(piece, used);
+    used = need;
+  };
+
   const finish = (body: Uint8Array): HttpAnswer => {
     const { status, headerBytes, timing, keepAlive } = head!;
-    held = Buffer.alloc(0);
+    used = 0;
     head = null;
     return { status, headerBytes, timing, keepAlive, body };
   };
 
-  /** The joined chunks, when the last has come. */
-  const dechunk = (bytes: Buffer): Uint8Array | null => {
-    const pieces: Buffer[] = [];
-    for (let at = 0; ;) {
-      const line = bytes.indexOf("\r\n", at);
-      if (line < 0) return null;
-      const size = Number.parseInt(bytes.toString("latin1", at, line), 16);
-      if (!Number.isInteger(size) || size < 0) throw new HttpFault("a chunk has no size");
-      if (bytes.byteLength < line + 2 + size + 2) return null;
-      if (size === 0) return Buffer.concat(pieces);
-      pieces.push(bytes.subarray(line + 2, line + 2 + size));
-      at = line + 2 + size + 2;
-    }
-  };
-
-  const tryFinish = (): HttpAnswer | null => {
-    if (!head) {
-      const end = held.indexOf("\r\n\r\n");
+  /** Reads the head when it is whole; returns what follows answers that only announce another. */
+  const readHeads = (bytes: Buffer): Buffer => {
+    let rest = bytes;
+    while (!head) {
+      const end = rest.indexOf("\r\n\r\n");
       if (end < 0) {
-        if (held.byteLength > mostHeadBytes) throw new HttpFault("the head is too long");
-        return null;
+        if (rest.byteLength > mostHeadBytes) throw new HttpFault("the head is too long");
+        return rest;
       }
-      head = parseHead(held.toString("latin1", 0, end));
+      head = parseHead(rest.toString("latin1", 0, end));
       bodyAt = end + 4;
       if (head.status < 200) {
-        held = held.subarray(bodyAt);
+        rest = rest.subarray(bodyAt);
         head = null;
-        return tryFinish();
       }
     }
-    if (head.status === 204 || head.status === 304) return finish(empty);
-    if (head.chunked) {
-      const body = dechunk(held.subarray(bodyAt));
-      return body && finish(body);
-    }
-    if (head.length === null || held.byteLength < bodyAt + head.length) return null;
-    return finish(held.subarray(bodyAt, bodyAt + head.length));
+    return rest;
+  };
+
+  const bodyOf = (bytes: Buffer, { status, chunked, length }: Head): Uint8Array | null => {
+    if (status === 204 || status === 304) return empty;
+    if (chunked) return dechunk(bytes.subarray(bodyAt));
+    return length === null || bytes.byteLength < bodyAt + length ? null : bytes.subarray(bodyAt, bodyAt + length);
   };
 
   return {
     push(piece) {
-      const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-      // What stays for the next read is copied: the reader's buffer is used again.
-      held = held.byteLength === 0 ? bytes : Buffer.concat([held, bytes]);
-      const answer = tryFinish();
-      if (!answer && held === bytes) held = Buffer.from(bytes);
-      return answer;
+      const fresh = used === 0;
+      if (!fresh) keep(piece);
+      const bytes = fresh ? Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength) : store.subarray(0, used);
+      const rest = readHeads(bytes);
+      const body = head && bodyOf(rest, head);
+      if (body) return finish(body);
+      if (fresh) keep(rest);
+      else if (rest.byteLength < used) {
+        store.copyWithin(0, used - rest.byteLength, used);
+        used = rest.byteLength;
+      }
+      return null;
     },
-    end: () => (head && !head.chunked && head.length === null ? finish(held.subarray(bodyAt)) : null),
-    begun: () => held.byteLength > 0,
+    end: () => (head && !head.chunked && head.length === null ? finish(store.subarray(bodyAt, used)) : null),
+    begun: () => used > 0,
   };
 }
 

@@ -83,6 +83,21 @@ describe("answers on a socket", () => {
       expect(parseTiming(answer.timing)).toEqual({ queueUs: 1500, computeUs: 250, batch: 4 });
     }
   });
+  it("follow each other, large and small, and after one that only announces", () => {
+    const reader = createAnswerReader();
+    const answerOf = (body: string): Buffer =>
+      Buffer.from(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    for (const body of ["x".repeat(5000), "short", "y".repeat(9000), ""]) {
+      const bytes = answerOf(body);
+      let found: string | null = null;
+      for (let at = 0; at < bytes.byteLength; at += 7) {
+        const answer = reader.push(bytes.subarray(at, at + 7));
+        if (answer) found = Buffer.from(answer.body).toString();
+      }
+      expect(found).toBe(body);
+      expect(reader.begun()).toBe(false);
+    }
+  });
   it("come in chunks, and end with the connection where nothing else says so", () => {
     const chunked = createAnswerReader();
     expect(chunked.push(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"))).toBeNull();

@@ -25,6 +25,8 @@ const burst = 64;
 const stallMs = 0.5;
 /** What one send or one answer may cost in a turn before the rest counts as a stall, milliseconds. */
 const workMs = 0.05;
+/** What a byte written or read may cost, milliseconds: 1 GB/s through the loopback. */
+const workMsPerByte = 1e-6;
 /** Garbage collections from this length on are noted, so that none is taken for a stall of the host, milliseconds. */
 const leastPauseMs = 0.1;
 
@@ -74,6 +76,7 @@ let block: Block | null = null;
 let finishedScheduling = false;
 let aborted = false;
 let handled = 0;
+let moved = 0;
 let lastSample = 0;
 
 const begin = now() + 5;
@@ -172,6 +175,7 @@ function onAnswer(connection: Connection, answer: HttpAnswer, at: number): void 
 function onRead(connection: Connection, bytes: Uint8Array): void {
   const at = now();
   handled++;
+  moved += bytes.byteLength;
   if (!connection.request) return drop(connection); // bytes nobody asked for
   if (!connection.reader.begun()) connection.firstAt = at;
   try {
@@ -241,7 +245,9 @@ function write(connection: Connection, pending: Pending): void {
   table.sentNs[pending.row] = ns(at);
   table.fresh[pending.row] = connection.served ? 0 : 1;
   if (closedLoop) table.scheduledNs[pending.row] = table.issuedNs[pending.row] = ns(at);
-  connection.socket.write(plan.requests[pending.item]!);
+  const bytes = plan.requests[pending.item]!;
+  moved += bytes.byteLength;
+  connection.socket.write(bytes);
 }
 
 function dispatch(pending: Pending, connection: Connection): void {
@@ -352,11 +358,11 @@ let lastExpiry = 0;
 function step(): void {
   const at = now();
   const gap = at - lastTurn;
-  if (gap > stallMs + handled * workMs && at > windowStart) {
+  if (gap > stallMs + handled * workMs + moved * workMsPerByte && at > windowStart) {
     stalls.push([lastTurn - windowStart, gap]);
   }
   lastTurn = at;
-  handled = 0;
+  handled = moved = 0;
   if (aborted) cancelAll();
   for (let sent = 0; !finishedScheduling && nextDue <= at && sent < burst; sent++) {
     if (nextDue >= windowEnd) {

@@ -143,7 +143,7 @@ function littleBroken(table: RecordTable, { inFlight, windowMs }: LoadContext): 
 
 /**
  * Sums up a run.
- * @param latencyLimitMs the tightest latency target, for the rule on the generator's own lag; null = none
+ * @param latencyLimitMs the target of the highest percentile, for the rule on the generator's own lag; null = none
  */
 export function summarise(table: RecordTable, context: LoadContext, { latencyLimitMs }: { latencyLimitMs: number | null }): RunSummary {
   const good = outcomeNumber("good");
@@ -181,7 +181,7 @@ export function summarise(table: RecordTable, context: LoadContext, { latencyLim
   const latencyMs = Float64Array.from(all).sort();
   const lagP99Ms = lags.length === 0 ? 0 : percentile(Float64Array.from(lags).sort(), 0.99)!;
   const calmLags = lags.length === 0 ? [] : calmLagsOf(table, touched);
-  const calmLagP99Ms = calmLags.length === 0 ? 0 : percentile(Float64Array.from(calmLags).sort(), 0.99)!;
+  const calmLagP99Ms = calmLags.length === 0 ? 0 : mostOf(calmLags);
 
   const reasons: string[] = [];
   const allowed = Math.max(1, tolerance * (latencyLimitMs ?? 0));
@@ -220,6 +220,12 @@ export function summarise(table: RecordTable, context: LoadContext, { latencyLim
     offeredPerSecond: table.length / (context.windowMs / 1000),
     achievedPerSecond: sends > 1 ? (sends - 1) / ((lastSend - firstSend) / 1e9) : 0,
   };
+}
+
+/** The 99th percentile, and of fewer than a hundred the largest but one: a single late send of forty is no lag of the generator. */
+function mostOf(lags: readonly number[]): number {
+  const sorted = Float64Array.from(lags).sort();
+  return sorted[Math.max(0, sorted.length - 1 - Math.ceil(0.01 * sorted.length))]!;
 }
 
 const longest = (stalls: readonly (readonly [number, number])[]): number => stalls.reduce((most, [, length]) => Math.max(most, length), 0);

@@ -6,12 +6,14 @@ import { asAssayError } from "../../base/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { defaultSession, type StaticRoute } from "../../workload/index.ts";
 import { JobFault } from "../worker.ts";
-import { countOf, feedsOf, type Groups } from "./items.ts";
+import { countOf, feedsOf, largestItem, type Groups } from "./items.ts";
 import type { BuildJob } from "./jobs.ts";
 import { activationsOf, exposeActivations, type Ranges } from "./int8-static.ts";
 import { addTo, createHistogram, entropyRange, percentileRange, type Range } from "./ranges.ts";
 
+/** Items joined in one run, and numbers in its inputs: every activation of it is held at once. */
 const mostItems = 32;
+const mostNumbers = 65_536;
 
 /** @param copy a model that may be changed */
 export async function calibrate(
@@ -37,7 +39,7 @@ export async function calibrate(
     ranges.set(name, [low, high]);
   };
   const count = countOf(data, rows);
-  const step = batchable ? mostItems : 1;
+  const step = batchable ? Math.max(1, Math.min(mostItems, Math.floor(mostNumbers / largestItem(data, rows)))) : 1;
   const passes = calibration === "minmax" ? 1 : 2;
   const pass = async (number: number, take: (name: string, tensor: Tensor) => void): Promise<void> => {
     let done = number * count;

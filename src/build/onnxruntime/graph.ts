@@ -14,7 +14,7 @@ import {
 } from "onnx-buf";
 import { dataOfBytes, dataTypeOfOnnx } from "../../tensor/index.ts";
 
-export const onnxType = { float: 1, uint8: 2, int8: 3, int32: 6, float16: 10 } as const;
+export const onnxType = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7, float16: 10 } as const;
 
 /** The constant of that name, an initialiser or a `Constant` node. */
 export function constantOf(graph: GraphProto, name: string): TensorProto | null {

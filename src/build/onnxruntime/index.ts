@@ -5,6 +5,7 @@ import type { Json } from "../../base/index.ts";
 import { defaultSession, type Route, type StaticRoute } from "../../workload/index.ts";
 import type { ArtifactRequest } from "../obtain.ts";
 import type { WorkerSpec } from "../supervisor.ts";
+import { neededOpset, whyNotRaised } from "./opset.ts";
 import type { BuildJob, ProfileJob, RowsPerItem, ScreenJob, SmokeJob } from "./jobs.ts";
 
 export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entryUrl(import.meta.url, "./worker.entry.js") };
@@ -13,7 +14,7 @@ export const onnxruntimeWorker: WorkerSpec = { name: "onnxruntime", entry: entry
 export const onnxruntimeStack = (): { name: string; version: string } => ({ name: "onnxruntime", version: onnxRuntimeVersion() });
 
 /** Version of the code that rewrites models; a change makes every artifact anew. */
-const quantiserVersion = 3;
+const quantiserVersion = 4;
 
 /** Every combination of the values of each field. */
 const product = <T extends object>(fields: { [K in keyof T]: readonly T[K][] }): T[] =>
@@ -76,8 +77,9 @@ function refusal({ operators, opset, nodes, inputs }: ModelHeader, route: Route)
   // It makes them unsigned there, and forgets the type that these QuantizeLinear nodes state.
   if (route.precision === "int8-static" && route.activations === "int8" && opset >= 21 && process.arch === "x64")
     return `ONNX Runtime ${onnxRuntimeVersion()} does not load int8 activations at operator set ${opset} on x64`;
-  const needed = route.precision === "int8-dynamic" ? 11 : route.perChannel ? 13 : 10;
-  return opset < needed ? `it needs operator set ${needed}; the model has ${opset}` : null;
+  const needed = neededOpset(route);
+  const stuck = opset < needed ? whyNotRaised(opset, nodes) : null;
+  return stuck && `it needs operator set ${needed}; ${stuck}`;
 }
 
 /** Every route for a model, each with the reason why it cannot be taken, or null. */
@@ -135,6 +137,8 @@ export function artifactRequest({
       route,
       outFolder,
       calibrationFile: needsCalibration ? calibration.file : null,
+      inputsFile: smokeFile,
+      outputs,
       batchable: isBatchable(header),
       rows: rowsOf(header),
       weightBits,

@@ -26,6 +26,18 @@ export function* feedsOf(groups: Groups, rows: RowsPerItem, most: number): Gener
 
 export const countOf = (groups: Groups, rows: RowsPerItem): number => groups.reduce((sum, group) => sum + itemCount(group, rows), 0);
 
+/** Numbers in all inputs of an item, at most. */
+export const largestItem = (groups: Groups, rows: RowsPerItem): number =>
+  Math.max(
+    1,
+    ...groups.map((group) =>
+      Object.entries(group).reduce(
+        (sum, [name, { shape }]) => sum + rows[name]! * shape.slice(1).reduce((product, size) => product * size, 1),
+        0,
+      ),
+    ),
+  );
+
 /** At most so many single items, spread over the groups as the items are. */
 export function spread(groups: Groups, rows: RowsPerItem, most: number): Feed[] {
   const all = groups.flatMap((group) => Array.from({ length: itemCount(group, rows) }, (_, item) => ({ group, item })));

@@ -13,6 +13,9 @@ export interface BuildJob {
   outFolder: string;
   /** Tensor file of the calibration split; null for routes that need none. */
   calibrationFile: string | null;
+  /** Tensor file of a few items, on which the cleaned model is compared with the original. */
+  inputsFile: string;
+  outputs: readonly string[];
   rows: RowsPerItem;
   batchable: boolean;
   weightBits: 7 | 8;

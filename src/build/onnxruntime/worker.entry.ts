@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { toBinary } from "@bufbuild/protobuf";
+import { clone as copyOf, toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema } from "onnx-buf";
 import { asAssayError } from "../../base/index.ts";
 import { onnxRuntimeVersion, openOnnxSession, profileOnnxModel, readGroups, readModel, type OnnxSession } from "../../artifact/index.ts";
@@ -10,6 +10,7 @@ import { writeWhole } from "../../host/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { JobFault, runWorker, type JobContext } from "../worker.ts";
 import { calibrate } from "./calibrate.ts";
+import { clean } from "./clean.ts";
 import { quantiseBlockwise } from "./block-weights.ts";
 import { convertToFloat16, storeInFloat16 } from "./float16.ts";
 import { importMicrosoft } from "./graph.ts";
@@ -33,7 +34,9 @@ async function rewrite(model: ReturnType<typeof readModel>, job: BuildJob, conte
       return context.phase("quantise", () => quantiseDynamically(model.graph, route.operators, weightBits));
     case "int8-static": {
       const data = readGroups(job.calibrationFile!);
-      const ranges = await context.phase("calibrate", (progress) => calibrate(readModel(job.modelPath), data, job, route, progress));
+      const ranges = await context.phase("calibrate", (progress) =>
+        calibrate(copyOf(ModelProtoSchema, model) as typeof model, data, job, route, progress),
+      );
       const quantise = route.form === "qdq" ? quantiseStatically : quantiseToOperators;
       return context.phase("quantise", () => quantise(model.graph, ranges, { ...route, weightBits }));
     }
@@ -47,7 +50,9 @@ async function rewrite(model: ReturnType<typeof readModel>, job: BuildJob, conte
 
 async function build(job: BuildJob, context: JobContext): Promise<void> {
   const { route } = job;
-  const model = await context.phase("read", () => readModel(job.modelPath));
+  const model = await (route.precision === "fp32"
+    ? context.phase("read", () => readModel(job.modelPath))
+    : context.phase("clean", () => clean(job)));
   const changed = await rewrite(model, job, context);
   if (changed === 0) throw new JobFault("unsupported_op", "no operator of the model can take this route");
   if (route.precision !== "fp32") {
