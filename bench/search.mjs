@@ -57,7 +57,6 @@ async function record() {
         id: one.id,
         modelPath: artifacts.get(familyOf(one)).modelPath,
         session: one.session,
-        batchSize: 1,
         inputsFile: builder.tuningFile(one.model),
         rows: rowsOf(models.find(({ id }) => id === one.model).header),
         outputs: dataset.outputsOf(one.model),
@@ -94,7 +93,7 @@ const share = (values, limit) => values.filter((value) => value <= limit).length
 async function once(arms, baseline, draw, seed) {
   const truth = new Map(arms.map((arm) => [arm.id, arm.truth]));
   const found = await search({
-    arms: arms.map(({ id, family, byDefault }) => ({ id, family, byDefault })),
+    arms: arms.map(({ id, family, byDefault }) => ({ id, family, settings: byDefault ? [] : [id] })),
     baseline,
     stream: randomStream(String(seed), "order"),
     keep: 2,

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,6 +9,8 @@ import {
   ModelProtoSchema,
   NodeProtoSchema,
   OperatorSetIdProtoSchema,
+  StringStringEntryProtoSchema,
+  TensorProto_DataLocation,
   TensorProtoSchema,
   TensorShapeProto_DimensionSchema,
   TensorShapeProtoSchema,
@@ -333,6 +335,33 @@ describe("the ONNX Runtime worker, on the digits", () => {
     expect(built.operators).not.toHaveProperty("BatchNormalization");
     expect(built.operators["QuantizeLinear"]).toBeGreaterThan(0);
     expect(Math.abs((await right("cnn", result.artifact!)) - 0.975)).toBeLessThanOrEqual(0.004);
+  });
+
+  it("takes a model whose weights lie beside it, as it is and rewritten", async () => {
+    const model = readModel(`${digits}models/mlp.onnx`);
+    const weights: Uint8Array[] = [];
+    let at = 0;
+    for (const tensor of model.graph.initializer) {
+      const { rawData } = tensor;
+      tensor.externalData = Object.entries({ location: "weights/mlp.bin", offset: String(at), length: String(rawData.byteLength) }).map(
+        ([key, text]) => create(StringStringEntryProtoSchema, { key, value: text }),
+      );
+      tensor.dataLocation = TensorProto_DataLocation.EXTERNAL;
+      tensor.rawData = new Uint8Array();
+      weights.push(rawData);
+      at += rawData.byteLength;
+    }
+    mkdirSync(join(folder, "large", "weights"), { recursive: true });
+    const path = join(folder, "large", "mlp.onnx");
+    writeFileSync(path, toBinary(ModelProtoSchema, model));
+    writeFileSync(join(folder, "large", "weights", "mlp.bin"), Buffer.concat(weights));
+    const routes = new Map(routesOf(await readModelHeader(path)).map(({ route }) => [routeName(route), route]));
+    for (const name of ["fp32", "int8-static per-tensor u8"]) {
+      const { artifact, failure } = await build("mlp", routes.get(name)!, path);
+      expect(failure).toBeNull();
+      expect(Math.abs((await right("mlp", artifact!)) - 0.9765)).toBeLessThanOrEqual(name === "fp32" ? 0 : 0.004);
+      expect(existsSync(join(artifact!.folder, "weights", "mlp.bin"))).toBe(name === "fp32");
+    }
   });
 
   it("takes whole items of a model without a batch dimension", async () => {

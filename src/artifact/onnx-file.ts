@@ -127,6 +127,6 @@ export function readFileBytes(path: string): Uint8Array {
 /** Hex SHA-256 of a file, read in pieces. */
 export async function digestFile(path: string): Promise<string> {
   const hash = createHash("sha256");
-  for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+  for await (const piece of createReadStream(path, { highWaterMark: 2 ** 20 })) hash.update(piece as Buffer);
   return hash.digest("hex");
 }

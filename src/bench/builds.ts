@@ -30,6 +30,8 @@ export interface BuilderOptions {
 export interface Builder {
   /** Items of the tuning split, for screening. */
   tuningFile(modelId: string): string;
+  /** The record of a build that there was no time for. */
+  skip(candidate: Candidate, startMs: number): BuildRecord;
   build(
     candidate: Candidate,
     options: { fresh: boolean; startMs: number; onEvent?: (event: WorkerEvent) => void },
@@ -60,6 +62,19 @@ export function createBuilder({ models, dataset, store, machine, workFolder, max
   const calibrationDigest = digestJson({ data: dataset.digest, items: dataset.splits.calibration as number[] });
   return {
     tuningFile: (modelId) => files.get(modelId)!.tuning,
+    skip: (candidate, startMs) => ({
+      family: familyOf(candidate),
+      model: candidate.model,
+      route: routeName(candidate.route),
+      outcome: "skipped",
+      failure: "the budget was too short to build everything; raise it, or narrow the space",
+      startMs,
+      lengthMs: 0,
+      phases: [],
+      digest: null,
+      bytes: null,
+      purpose: "first",
+    }),
     async build(candidate, { fresh, startMs, onEvent }) {
       const model = models.find(({ id }) => id === candidate.model)!;
       const paths = files.get(candidate.model)!;

@@ -12,7 +12,7 @@ import { onnxruntimeWorker, rowsOf, screenJob } from "../build/onnxruntime/index
 import type { Artifact } from "../artifact/index.ts";
 import type { Journal } from "../evidence/index.ts";
 import { writeWhole } from "../host/index.ts";
-import { familyOf, isDefault, type Candidate } from "../workload/index.ts";
+import { familyOf, isDefault, settingsChanged, type Candidate } from "../workload/index.ts";
 import type { Builder } from "./builds.ts";
 import { capacityOf, nextRate, type CapacityStep, type StepOutcome } from "./capacity.ts";
 import { writeAnswers } from "./answers.ts";
@@ -63,7 +63,10 @@ export interface ExperimentOptions {
 
 const screenWindowMs = 120;
 /** Shares of the budget at whose ends stages stop, and what is kept for the confirmation. */
+const buildsUntil = 0.35;
 const screeningUntil = 0.28;
+/** What screening has at least, when builds took long. */
+const leastScreening = 0.12;
 const ratesUntil = 0.58;
 const confirmShare = 0.12;
 /** Finalists measured end to end, baseline and source models included. */
@@ -100,7 +103,8 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   mkdirSync(join(folder, "records"), { recursive: true });
   mkdirSync(join(folder, "scores"), { recursive: true });
 
-  // Builds: one artifact a family.
+  const isSource = (one: Candidate): boolean => one.route.precision === "fp32" && isDefault(one, baseline);
+  // Builds: one artifact a family, source models first.
   const artifacts = new Map<string, Artifact>();
   const families = new Map(candidates.map((candidate) => [familyOf(candidate), candidate]));
   let built = 0;
@@ -108,7 +112,11 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     signal.throwIfAborted();
     onProgress({ stage: "builds", ratio: built++ / families.size, text: `${candidate.model} · ${family.split(" ").slice(1).join(" ")}` });
     const known = evidence.builds.find((one) => one.family === family && one.purpose === "first");
-    if (known?.outcome === "failed") continue;
+    if (known?.outcome === "failed" || known?.outcome === "skipped") continue;
+    if (!known && built > candidates.filter(isSource).length && spent() > buildsUntil * budgetMs) {
+      append("build", builder.skip(candidate, spent()));
+      continue;
+    }
     const { record, artifact } = await builder.build(candidate, { fresh: false, startMs: spent() });
     if (known && known.digest !== record.digest) {
       throw new AssayError(
@@ -144,12 +152,12 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       rows: rowsOf(models.find(({ id }) => id === one.model)!.header),
     }));
     const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: budgetMs, signal });
-    const deadline = screeningUntil * budgetMs;
+    const deadline = Math.max(screeningUntil * budgetMs, spent() + leastScreening * budgetMs);
     const started = performance.now();
     let visits = 0;
     try {
       const result = await search({
-        arms: plain.map((one) => ({ id: one.id, family: familyOf(one), byDefault: isDefault(one, baseline) })),
+        arms: plain.map((one) => ({ id: one.id, family: familyOf(one), settings: settingsChanged(one, baseline) })),
         baseline: baseline.id,
         stream: randomStream(evidence.run.rootSeed, "visit-order"),
         keep: 2,
@@ -173,7 +181,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
 
   /** Baseline, every other source model, the fastest arms, and the fastest arm's serving variants, as many as the budget can measure. */
   function chooseFinalists(ranked: readonly Candidate[]): Candidate[] {
-    const sources = candidates.filter((one) => one.route.precision === "fp32" && isDefault(one, baseline) && artifacts.has(familyOf(one)));
+    const sources = candidates.filter((one) => isSource(one) && artifacts.has(familyOf(one)));
     const fastest = ranked.filter((one) => !sources.includes(one));
     const lead = fastest[0] ?? baseline;
     const variants = candidates.filter(
@@ -245,7 +253,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     seed: string,
   ): Promise<VisitView> => {
     signal.throwIfAborted();
-    const records = `records/${String(visitNumber++).padStart(3, "0")}-${purpose}.arrow`;
+    const records = `records/${String(visitNumber++).padStart(3, "0")}-${purpose}.arrow.gz`;
     const { run, cpuSeconds, wallSeconds, peakBytes } = await fleet.visit(contender, {
       ratePerSecond,
       windowMs,

@@ -16,7 +16,7 @@ function world(seed: number, families: number, settings: number): World {
     const level = 0.03 * Math.exp(stream.uniform() * 2);
     for (let s = 0; s < settings; s++) {
       const id = `${Math.floor(stream.uniform() * 1e12).toString(16)}-${f}-${s}`;
-      arms.push({ id, family: String(f), byDefault: s === 0 });
+      arms.push({ id, family: String(f), settings: s === 0 ? [] : [`setting ${s}`] });
       cost.set(id, level * (s === 0 ? 1 : 0.8 + stream.uniform()));
     }
   }
@@ -56,7 +56,7 @@ describe("the search", () => {
   it("finds a winner planted behind any name, and drops a planted loser early", async () => {
     for (let seed = 0; seed < 20; seed++) {
       const one = world(seed, 4, 8);
-      const shuffled = randomStream(seed, "plant").shuffled(one.arms.filter((arm) => arm.byDefault && arm !== one.arms[0]));
+      const shuffled = randomStream(seed, "plant").shuffled(one.arms.filter((arm) => arm.settings.length === 0 && arm !== one.arms[0]));
       const [winner, loser] = shuffled;
       const best = Math.min(...one.cost.values());
       one.cost.set(winner!.id, best * 0.5);
@@ -69,8 +69,8 @@ describe("the search", () => {
 
   it("drops an arm that fails and says why", async () => {
     const arms = [
-      { id: "a", family: "a", byDefault: true },
-      { id: "b", family: "b", byDefault: true },
+      { id: "a", family: "a", settings: [] },
+      { id: "b", family: "b", settings: [] },
     ];
     const result = await search({
       arms,
@@ -90,5 +90,38 @@ describe("the search", () => {
     const baseline = visited[0]!;
     const leader = visited.filter(({ stopped }) => stopped === null).at(-1)!;
     expect(ratioOverRounds(leader, baseline)!.pairs).toBeGreaterThanOrEqual(2);
+  });
+
+  it("finds the best of 5,000 combinations, at a small part of their cost", async () => {
+    let [good, measured] = [0, 0];
+    for (let seed = 0; seed < 20; seed++) {
+      const stream = randomStream(seed, "cross");
+      const arms: Arm[] = [];
+      const cost = new Map<string, number>();
+      for (let family = 0; family < 20; family++) {
+        const level = 0.05 * Math.exp(stream.uniform() * 1.5);
+        // Four settings of two values, one of four, one of five: 320 combinations, less what is there already.
+        const factors = [2, 2, 2, 2, 4, 4].map((values) =>
+          Array.from({ length: values }, (_, k) => (k === 0 ? 1 : 0.85 + 0.5 * stream.uniform())),
+        );
+        const combine = (at: number, settings: string[], factor: number): void => {
+          if (at === factors.length) {
+            const id = `${family}:${settings.join()}`;
+            arms.push({ id, family: String(family), settings });
+            cost.set(id, level * factor);
+          } else
+            for (const [k, own] of factors[at]!.entries()) combine(at + 1, k === 0 ? settings : [...settings, `s${at}=${k}`], factor * own);
+        };
+        combine(0, [], 1);
+      }
+      expect(arms.length).toBe(5120);
+      const { ranked, visited, spent } = await run({ arms, cost }, seed, 0.02, 400);
+      expect(spent).toBeLessThanOrEqual(450);
+      measured += visited.filter(({ visits }) => visits.length > 0).length;
+      const best = Math.min(...cost.values());
+      if (cost.get(ranked[0]!.id)! <= 1.05 * best) good++;
+    }
+    expect(good).toBeGreaterThanOrEqual(18);
+    expect(measured / 20).toBeLessThan(1000);
   });
 });

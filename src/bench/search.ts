@@ -1,10 +1,10 @@
 /**
  * The tuner: finds the fastest arms of a space at a fraction of the cost of measuring them all.
- * Coarse to fine: every family (model × route) at its default settings first, then the settings of
- * the leading families in short visits, then a race of the survivors in rounds, each round measured
- * side by side, in which an arm falls when its paired interval excludes the leader. It knows arms by
- * id and family only, no model and no variant by name. Figures behind the constants:
- * `bench/results/search.md`.
+ * Coarse to fine: every family (model × route) at its default settings first, then in the leading
+ * families one setting changed at a time in short visits, then those combinations of which no setting
+ * was slower alone, then a race of the survivors in rounds, each round measured side by side, in which
+ * an arm falls when its paired interval excludes the leader. It knows arms by id, family and settings
+ * only, no model and no variant by name. Figures behind the constants: `bench/results/search.md`.
  */
 import type { RandomStream } from "../base/index.ts";
 import { pairedRatio, type PairedRatio } from "../stats/index.ts";
@@ -13,8 +13,8 @@ export interface Arm {
   id: string;
   /** Arms of one family differ in settings only. */
   family: string;
-  /** Whether the settings are the defaults: the family's first look. */
-  byDefault: boolean;
+  /** What differs from the defaults, each as name and value; [] = the defaults, the family's first look. */
+  settings: readonly string[];
 }
 
 export interface ArmVisit {
@@ -59,6 +59,10 @@ const near = 1.25;
 /** One item that costs this many times the leader's ends a visit at once. */
 const hopeless = 10;
 const shortShare = 0.25;
+/** A setting that costs more than this alone is in no combination; below it is the noise of short visits. */
+const harmless = 1.05;
+/** Looks in short visits. */
+const shortLooks = 2;
 const leastRounds = 5;
 const mostRounds = 40;
 /** Repeated looks at a race need more than 95 %: one look in a hundred may err. */
@@ -114,7 +118,7 @@ export async function search(space: SearchSpace): Promise<SearchResult> {
     });
   };
 
-  let families = [...new Set([baseline, ...[...visited.values()].filter(({ arm }) => arm.byDefault)])];
+  let families = [...new Set([baseline, ...[...visited.values()].filter(({ arm }) => arm.settings.length === 0)])];
   for (let look = 0; look < 2; look++) {
     await measureRound(families, 1);
     families = alive(families);
@@ -124,16 +128,56 @@ export async function search(space: SearchSpace): Promise<SearchResult> {
     leading.filter((one) => one !== baseline || level(one) <= near * Math.min(...leading.map(level))).map(({ arm }) => arm.family),
   );
 
-  let fine = [...visited.values()].filter((one) => names.has(one.arm.family) && one.visits.length === 0);
-  for (let look = 0; look < 2 && fine.length > 0 && space.windowsLeft() > fine.length * shortShare; look++) {
-    await measureRound(fine, shortShare);
-    fine = alive(fine);
-    const known = [...leading, ...fine];
-    const stays = new Set(keepNear(known, "in short visits"));
-    fine = fine.filter((one) => stays.has(one));
+  /** As many as there is time for, the rest set aside. */
+  const affordable = (arms: readonly Visited[]): Visited[] => {
+    const most = Math.max(0, Math.floor(space.windowsLeft() / (shortLooks * shortShare)));
+    for (const one of arms.slice(most)) one.stopped = "not measured: no time for so many";
+    return arms.slice(0, most);
+  };
+  const lookAt = async (arms: readonly Visited[]): Promise<Visited[]> => {
+    let fine = affordable(arms);
+    for (let look = 0; look < shortLooks && fine.length > 0; look++) {
+      await measureRound(fine, shortShare);
+      fine = alive(fine);
+      const stays = new Set(keepNear([...leading, ...fine], "in short visits"));
+      fine = fine.filter((one) => stays.has(one));
+    }
+    return fine;
+  };
+  const untried = [...visited.values()].filter((one) => names.has(one.arm.family) && one.visits.length === 0);
+  const singles = untried.filter(({ arm }) => arm.settings.length === 1);
+  const fine = await lookAt(space.stream.shuffled(singles));
+
+  /** What a setting alone costs in its family, as a factor; 1 where it was not measured alone. */
+  const alone = new Map<string, number>();
+  for (const one of singles) {
+    const base = [...visited.values()].find(({ arm }) => arm.family === one.arm.family && arm.settings.length === 0);
+    if (!base || one.visits.length === 0) continue;
+    const measured = one.visits.every(({ value }) => value !== null) && base.visits.every(({ value }) => value !== null);
+    alone.set(`${one.arm.family} ${one.arm.settings[0]!}`, measured ? level(one) / level(base) : Number.POSITIVE_INFINITY);
   }
+  const expected = new Map<Visited, number>();
+  for (const one of untried.filter(({ arm }) => arm.settings.length > 1)) {
+    const factors = one.arm.settings.map((setting) => [setting, alone.get(`${one.arm.family} ${setting}`) ?? 1] as const);
+    const slower = factors.find(([, factor]) => factor > harmless);
+    if (slower) one.stopped = `not measured: ${slower[0]} alone was slower`;
+    else
+      expected.set(
+        one,
+        factors.reduce((product, [, factor]) => product * factor, 1),
+      );
+  }
+  fine.push(...(await lookAt([...expected.keys()].sort((a, b) => expected.get(a)! - expected.get(b)!))));
 
   let racers = alive([...new Set([baseline, ...leading, ...fine])]);
+  const most = Math.max(space.keep + 1, Math.floor(space.windowsLeft() / leastRounds));
+  for (const one of racers
+    .filter((racer) => racer !== baseline)
+    .sort((a, b) => level(a) - level(b))
+    .slice(most)) {
+    one.stopped = `in short visits: ${most} others were as fast, and there is no time to race more`;
+  }
+  racers = alive(racers);
   const start = round;
   const inRace = (one: Visited): Visited => ({ ...one, visits: one.visits.filter((visit) => visit.round > start) });
   const byRace = (a: Visited, b: Visited): number => level(inRace(a)) - level(inRace(b));

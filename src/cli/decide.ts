@@ -1,5 +1,5 @@
 /** `assay decide`: from workload files to verdicts and reports. */
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { AssayError } from "../base/index.ts";
 import type { Verdict } from "../decide/index.ts";
 import { renderTerminal } from "../report/index.ts";
@@ -16,6 +16,7 @@ export interface DecideOptions extends ExchangeOptions {
   allowOutside?: boolean;
   only?: string[];
   exclude?: string[];
+  space?: string;
 }
 
 /** Prints a verdict for people. */
@@ -26,10 +27,15 @@ export function showVerdict(verdict: Verdict, folder: string): void {
 }
 
 async function decideOne(path: string, options: DecideOptions): Promise<{ verdict: Verdict; folder: string }> {
-  const { out, budget, resume, only, exclude } = options;
-  const question = await readQuestion(path, { allowOutside: options.allowOutside === true, only, exclude });
-  const command = commandOf("decide", path, { budget, only: only?.join(","), exclude: exclude?.join(",") });
-  const run = resume === undefined ? beginRun(path, question, { out, budget, command }) : continueRun(resume, question);
+  const { out, budget, resume, only, exclude, space } = options;
+  const question = await readQuestion(path, { allowOutside: options.allowOutside === true, only, exclude, space });
+  const command = commandOf("decide", path, {
+    budget,
+    only: only?.join(","),
+    exclude: exclude?.join(","),
+    space: space && basename(space),
+  });
+  const run = resume === undefined ? beginRun(path, question, { out, budget, command, space }) : continueRun(resume, question);
   return { verdict: await conclude(path, question, run, options.json === true), folder: run.journal.folder };
 }
 

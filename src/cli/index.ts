@@ -32,6 +32,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     .option("--budget <time>", "time for the whole run, such as 90s or 2m")
     .option("--only <names...>", 'candidates to keep beside the baseline; * stands for anything: "mlp*int8*"')
     .option("--exclude <names...>", "candidates to leave out")
+    .option("--space <file>", "a space of candidates that takes the place of the workload's `search`")
     .option("--json", "print the verdict as one JSON document")
     .option("--resume <folder>", "continue an interrupted run")
     .option("--allow-outside", "let paths leave the folder of the workload file")

@@ -25,7 +25,7 @@ export async function runInit(
   const schema = relative(dirname(path), fileURLToPath(new URL("../../schema/workload.v1.json", import.meta.url)))
     .split(sep)
     .join("/");
-  const text = draftWorkload(headers, resolve(data), {
+  const text = await draftWorkload(headers, resolve(data), {
     folder: dirname(path),
     cores: describeMachine().cores,
     name: clean(basename(models[0]!, extname(models[0]!))),

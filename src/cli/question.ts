@@ -12,12 +12,14 @@ import {
   changesOf,
   familyOf,
   formatFaults,
+  parseSpace,
   hostFault,
   isDefault,
   openConditionsOf,
   parseWorkload,
   routeName,
   type Candidate,
+  type Fault,
   type Funnel,
   type NameFilter,
   type Workload,
@@ -33,21 +35,32 @@ export interface Question {
   notUsed: { path: string; why: string }[];
 }
 
-/** Throws WORKLOAD_UNREADABLE, WORKLOAD_INVALID with every fault, HOST_UNFIT, and what models and data throw. */
-export async function readQuestion(
-  path: string,
-  { allowOutside, only, exclude }: { allowOutside: boolean } & NameFilter,
-): Promise<Question> {
-  let text: string;
+function readText(path: string): string {
   try {
-    text = readFileSync(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (cause) {
     throw new AssayError("WORKLOAD_UNREADABLE", `${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown fault"})`, {
       cause,
     });
   }
-  const { workload, faults, notUsed } = parseWorkload(text);
-  if (!workload) throw new AssayError("WORKLOAD_INVALID", formatFaults(faults, basename(path)), { details: { faults } });
+}
+
+const invalid = (path: string, faults: readonly Fault[]): AssayError =>
+  new AssayError("WORKLOAD_INVALID", formatFaults(faults, basename(path)), { details: { faults } });
+
+export interface QuestionOptions extends NameFilter {
+  allowOutside: boolean;
+  /** File with a space of candidates that takes the place of the workload's own. */
+  space?: string | null | undefined;
+}
+
+/** Throws WORKLOAD_UNREADABLE, WORKLOAD_INVALID with every fault, HOST_UNFIT, and what models and data throw. */
+export async function readQuestion(path: string, { allowOutside, only, exclude, space }: QuestionOptions): Promise<Question> {
+  const { workload: stated, faults, notUsed } = parseWorkload(readText(path));
+  if (!stated) throw invalid(path, faults);
+  const own = space == null ? null : parseSpace(readText(space));
+  if (own && !own.space) throw invalid(space!, own.faults);
+  const workload = own ? { ...stated, search: own.space! } : stated;
   const machine = describeMachine();
   const unfit = hostFault(workload, machine.cores);
   if (unfit !== null) throw new AssayError("HOST_UNFIT", unfit);
@@ -94,7 +107,13 @@ const recordOf = (candidate: Candidate, { baseline, candidates }: Funnel): Candi
 /** The question as the journal keeps it. */
 export function runRecordOf(
   question: Question,
-  { rootSeed, budgetMs, command, workloadFile }: Pick<RunRecord, "rootSeed" | "budgetMs" | "command" | "workloadFile">,
+  {
+    rootSeed,
+    budgetMs,
+    command,
+    workloadFile,
+    spaceFile,
+  }: Pick<RunRecord, "rootSeed" | "budgetMs" | "command" | "workloadFile" | "spaceFile">,
 ): RunRecord {
   const { workload, models, dataset, funnel, machine, notUsed } = question;
   const runtime = onnxruntimeStack();
@@ -104,6 +123,7 @@ export function runRecordOf(
     budgetMs,
     command,
     workloadFile,
+    spaceFile,
     workloadDigest: digestJson(workload as unknown as Json),
     workload,
     machine: { ...machine, isa: machine.isa.join(" ") },

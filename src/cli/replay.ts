@@ -19,11 +19,12 @@ export interface ReplayOptions {
 export async function runReplay(path: string, { workload, out, budget, json, allowOutside }: ReplayOptions): Promise<number> {
   const folder = resolve(path);
   const original = finishedRun(folder);
-  const { workloadFile, budgetMs } = original.evidence.run;
+  const { workloadFile, spaceFile, budgetMs } = original.evidence.run;
   const file = workload ?? (workloadFile === null ? null : resolve(folder, workloadFile));
   if (file === null) throw new AssayError("USAGE", `${path} does not say where its workload file is; name it with --workload FILE`);
-  const question = await readQuestion(file, { allowOutside: allowOutside === true });
-  const run = beginRun(file, question, { out, budget: budget ?? `${budgetMs}ms`, command: commandOf("replay", path, { budget }) });
+  const space = spaceFile === null ? null : resolve(folder, spaceFile);
+  const question = await readQuestion(file, { allowOutside: allowOutside === true, space });
+  const run = beginRun(file, question, { out, budget: budget ?? `${budgetMs}ms`, command: commandOf("replay", path, { budget }), space });
   try {
     repeatFinalists(run, path, original.evidence);
   } catch (fault) {

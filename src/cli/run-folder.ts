@@ -25,6 +25,8 @@ export interface BeginOptions {
   budget?: string | undefined;
   /** The command that repeats it, for the report. */
   command: string;
+  /** File of the space of candidates, where it is none of the workload's. */
+  space?: string | null | undefined;
 }
 
 function newFolder(out: string | undefined, name: string): string {
@@ -41,12 +43,13 @@ function newFolder(out: string | undefined, name: string): string {
 }
 
 /** Opens a new journal with the question in it. Throws OUT_EXISTS. */
-export function beginRun(path: string, question: Question, { out, budget, command }: BeginOptions): OpenRun {
+export function beginRun(path: string, question: Question, { out, budget, command, space }: BeginOptions): OpenRun {
   const budgetMs = budget === undefined ? question.workload.budget.wallSeconds * 1000 : parseDurationMs(budget);
   const folder = newFolder(out, question.workload.name);
   const journal = openJournal(folder);
   const workloadFile = relative(folder, resolve(path));
-  const record = runRecordOf(question, { rootSeed: randomBytes(8).toString("hex"), budgetMs, command, workloadFile });
+  const spaceFile = space == null ? null : relative(folder, resolve(space));
+  const record = runRecordOf(question, { rootSeed: randomBytes(8).toString("hex"), budgetMs, command, workloadFile, spaceFile });
   journal.append("run", record as unknown as Json);
   return { journal, evidence: emptyEvidence(runRecordSchema.parse(JSON.parse(JSON.stringify(record)))) };
 }
@@ -55,7 +58,10 @@ export function beginRun(path: string, question: Question, { out, budget, comman
 function sameQuestion(path: string, now: RunRecord, then: RunRecord, keys: readonly (keyof RunRecord)[]): void {
   const differs = keys.find((key) => JSON.stringify(now[key]) !== JSON.stringify(then[key]));
   if (differs)
-    throw new AssayError("RUN_DIFFERS", `${path} was made with another ${differs === "workloadDigest" ? "workload file" : differs}`);
+    throw new AssayError(
+      "RUN_DIFFERS",
+      `${path} was made with another ${differs === "workloadDigest" ? "workload file or --space" : differs}`,
+    );
 }
 
 /** Opens the journal of an interrupted run. Throws RUN_UNREADABLE, RUN_DIFFERS. */

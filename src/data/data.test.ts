@@ -1,13 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { zipSync } from "fflate";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ModelHeader } from "../artifact/index.ts";
 import type { Tensor, TensorSpec } from "../tensor/index.ts";
 import { parseWorkload } from "../workload/index.ts";
 import { draftWorkload, loadDataset, type Dataset } from "./index.ts";
-import { parseCsv, parseJsonLines } from "./lines.ts";
+import { readCsv, readJsonLines } from "./lines.ts";
 import { parseNpy, parseNpz } from "./numpy.ts";
 
 /** An .npy file by hand: NEP 1, version 1. */
@@ -43,23 +44,35 @@ describe("numpy files", () => {
 });
 
 describe("text files", () => {
-  it("read CSV with quotes, CRLF and a byte order mark", () => {
-    const { count, columns } = parseCsv('\uFEFFa,"b ""x""",kind\r\n1,2.5,"one, two"\r\n-3,4e2,plain\r\n', "a.csv");
+  const csv = (text: string) => readCsv(() => Readable.from([Buffer.from(text)]), "a.csv");
+  const jsonLines = (text: string) => readJsonLines(Readable.from([Buffer.from(text)]), "a.jsonl");
+  it("read CSV with quotes, CRLF and a byte order mark", async () => {
+    const { count, columns } = await csv('\uFEFFa,"b ""x""",kind\r\n1,2.5,"one, two"\r\n-3,4e2,plain\r\n');
     expect(count).toBe(2);
     expect([...(columns.get("a")!.data as Float64Array)]).toEqual([1, -3]);
     expect([...(columns.get('b "x"')!.data as Float64Array)]).toEqual([2.5, 400]);
     expect(columns.get("kind")).toEqual({ kind: "texts", data: ["one, two", "plain"] });
   });
-  it("name the line of a fault", () => {
-    expect(() => parseCsv("a,b\n1,2\n3\n", "a.csv")).toThrow(/line 3/);
-    expect(() => parseJsonLines('{"a":1}\n{"a":\n', "a.jsonl")).toThrow(/a\.jsonl, line 2/);
-    expect(() => parseJsonLines('{"a":[[1,2]]}\n{"a":[[1]]}\n', "a.jsonl")).toThrow(
+  it("turn a column that holds one text into texts, and share those that come again", async () => {
+    const { columns } = await csv(`n,m\n${"1,2\n".repeat(3000)}x,2\n`);
+    expect(columns.get("n")!.data.length).toBe(3001);
+    expect(columns.get("n")).toMatchObject({ kind: "texts" });
+    expect((columns.get("n")!.data as string[])[2999]).toBe("1");
+    expect(columns.get("m")).toMatchObject({ kind: "numbers" });
+  });
+  it("name the line of a fault", async () => {
+    await expect(csv("a,b\n1,2\n3\n")).rejects.toThrow(/line 3/);
+    await expect(csv("a,b\n")).rejects.toThrow(/no header row with rows below it/);
+    await expect(csv("a,a\n1,2\n")).rejects.toThrow(/column "a" comes twice/);
+    await expect(jsonLines("\n")).rejects.toThrow(/holds no line/);
+    await expect(jsonLines('{"a":1}\n{"a":\n')).rejects.toThrow(/a\.jsonl, line 2/);
+    await expect(jsonLines('{"a":[[1,2]]}\n{"a":[[1]]}\n')).rejects.toThrow(
       /item 2: field "a" has shape \[1,1\]; the first item has \[1,2\]/,
     );
-    expect(() => parseJsonLines('{"a":[1,2]}\n{"a":[1]}\n{"a":["b"]}\n', "a.jsonl")).toThrow(/item 3: field "a" is no list of numbers/);
+    await expect(jsonLines('{"a":[1,2]}\n{"a":[1]}\n{"a":["b"]}\n')).rejects.toThrow(/item 3: field "a" is no list of numbers/);
   });
-  it("read nested lists of JSON Lines", () => {
-    const { columns } = parseJsonLines('{"a":[[1,2],[3,4]],"y":"cat"}\n\n{"a":[[5,6],[7,8]],"y":"dog"}\n', "a.jsonl");
+  it("read nested lists of JSON Lines", async () => {
+    const { columns } = await jsonLines('{"a":[[1,2],[3,4]],"y":"cat"}\n\n{"a":[[5,6],[7,8]],"y":"dog"}\n');
     expect(columns.get("a")).toMatchObject({ kind: "numbers", shape: [2, 2] });
     expect(columns.get("y")).toEqual({ kind: "texts", data: ["cat", "dog"] });
   });
@@ -249,8 +262,8 @@ describe("a data set", () => {
     writeFileSync(join(folder, "d.parquet"), "PAR1");
     await expect(load(own)).rejects.toThrow(message);
   });
-  it("is drafted from the model and the data into a file that is right", () => {
-    const text = draftWorkload([{ id: "m", path: join(folder, "m.onnx"), header: vector }], join(folder, "d.csv"), {
+  it("is drafted from the model and the data into a file that is right", async () => {
+    const text = await draftWorkload([{ id: "m", path: join(folder, "m.onnx"), header: vector }], join(folder, "d.csv"), {
       folder,
       cores: 2,
       name: "t",

@@ -70,7 +70,7 @@ export async function loadDataset(
 ): Promise<Dataset> {
   const { data } = workload;
   const path = insideFolder(folder, data.path, allowOutside);
-  const columns = readColumns(path);
+  const columns = await readColumns(path);
   const labels = columnOf(columns, data.labels, "data.labels");
   const splits = splitsOf(workload, columns);
   const { ctc, partner } = data.score;

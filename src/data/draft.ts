@@ -83,12 +83,12 @@ export interface DraftOptions {
 }
 
 /** The text of workload.yaml. Throws DATA_UNREADABLE, or DATA_MISFIT when nothing in the data can be the labels. */
-export function draftWorkload(
+export async function draftWorkload(
   models: readonly { id: string; path: string; header: ModelHeader }[],
   dataPath: string,
   { folder, cores, name, schema }: DraftOptions,
-): string {
-  const columns = readColumns(dataPath);
+): Promise<string> {
+  const columns = await readColumns(dataPath);
   const labels = guessLabels(columns);
   const labelColumn = columns.columns.get(labels)!;
   const whole = labelColumn.kind === "texts" || Array.from(labelColumn.data, Number).every(Number.isInteger);

@@ -217,8 +217,8 @@ describe("images", () => {
     writeFileSync(join(folder, "away.csv"), "file,kind\npets/cat/a.png,cat\n../../etc/hosts.png,dog\npets/cat/b.png,cat\n");
     await expect(load(inputs, header(shape), path === undefined ? {} : { path, labels: "kind" })).rejects.toThrow(message);
   });
-  it("are drafted", () => {
-    const text = draftWorkload([{ id: "m", path: join(folder, "m.onnx"), header: header([-1, 3, 32, 32]) }], join(folder, "pets"), {
+  it("are drafted", async () => {
+    const text = await draftWorkload([{ id: "m", path: join(folder, "m.onnx"), header: header([-1, 3, 32, 32]) }], join(folder, "pets"), {
       folder,
       cores: 2,
       name: "t",

@@ -1,9 +1,10 @@
 /** Opens a data file by its ending, inside the workload's own folder unless allowed. */
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { createReadStream, openSync, readFileSync, realpathSync, statSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { basename, extname, isAbsolute, relative, resolve } from "node:path";
 import { AssayError } from "../base/index.ts";
 import type { Columns } from "./columns.ts";
-import { parseCsv, parseJsonLines } from "./lines.ts";
+import { readCsv, readJsonLines } from "./lines.ts";
 import { readImageFolder } from "./images.ts";
 import { parseNpy, parseNpz } from "./numpy.ts";
 
@@ -23,15 +24,18 @@ export function insideFolder(folder: string, path: string, allowOutside: boolean
   return whole;
 }
 
-function readBytes(path: string): Buffer {
+function orUnreadable<T>(path: string, read: () => T): T {
   try {
-    return readFileSync(path);
+    return read();
   } catch (cause) {
     throw new AssayError("DATA_UNREADABLE", `${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown fault"})`, {
       cause,
     });
   }
 }
+const readBytes = (path: string): Buffer => orUnreadable(path, () => readFileSync(path));
+/** Opened at once, so that a missing file is told here and not by a stream later. */
+const openStream = (path: string): Readable => orUnreadable(path, () => createReadStream(path, { fd: openSync(path, "r") }));
 
 /** One character a line; with a space after the last where asked. Throws DATA_UNREADABLE. */
 export function readCharset(path: string, space: boolean): string[] {
@@ -45,21 +49,20 @@ export function readCharset(path: string, space: boolean): string[] {
 }
 
 /** Reads .npz, .npy, .jsonl, .csv, or a folder of images. Throws DATA_UNREADABLE, naming the place. */
-export function readColumns(path: string): Columns {
+export async function readColumns(path: string): Promise<Columns> {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return readImageFolder(path);
-  const bytes = readBytes(path);
   switch (extname(path).toLowerCase()) {
     case ".npz":
-      return parseNpz(bytes, path);
+      return parseNpz(readBytes(path), path);
     case ".npy": {
-      const { count, column } = parseNpy(bytes, path);
+      const { count, column } = parseNpy(readBytes(path), path);
       return { count, columns: new Map([[basename(path, extname(path)), column]]) };
     }
     case ".csv":
-      return parseCsv(bytes.toString("utf8"), path);
+      return readCsv(() => openStream(path), path);
     case ".jsonl":
     case ".ndjson":
-      return parseJsonLines(bytes.toString("utf8"), path);
+      return readJsonLines(openStream(path), path);
     default:
       throw new AssayError(
         "DATA_UNREADABLE",

@@ -52,7 +52,7 @@ function screeningRows(evidence: Evidence): Verdict["screening"] {
   const names = new Map(run.candidates.map(({ id, name }) => [id, name]));
   const visited = screening.visited.filter(({ visits }) => visits.length > 0);
   const asVisited = (one: (typeof visited)[number]) => ({
-    arm: { id: one.id, family: "", byDefault: false },
+    arm: { id: one.id, family: "", settings: [] },
     visits: one.visits,
     stopped: one.stopped,
   });
@@ -114,7 +114,7 @@ export function decide(evidence: Evidence, version: string): Verdict {
       .slice(1)
       .sort((a, b) => (a.cost?.value ?? Number.MAX_VALUE) - (b.cost?.value ?? Number.MAX_VALUE) || a.verdict.changes - b.verdict.changes),
   ];
-  const failedBuilds = evidence.builds.filter(({ outcome }) => outcome === "failed");
+  const failedBuilds = evidence.builds.filter(({ outcome }) => outcome === "failed" || outcome === "skipped");
   const screened = evidence.screening?.visited ?? [];
   const removed: Verdict["funnel"]["removed"] = [
     ...run.excluded,

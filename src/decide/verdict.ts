@@ -253,7 +253,7 @@ export const verdictSchema = z
       z.object({
         model: z.string(),
         route: z.string(),
-        outcome: z.enum(["built", "cached", "failed"]),
+        outcome: z.enum(["built", "cached", "failed", "skipped"]),
         detail: z.string().describe("failure class and message, or empty"),
         startMs: ms.describe("start since the run began, milliseconds"),
         lengthMs: ms.describe("duration, milliseconds"),

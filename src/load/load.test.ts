@@ -226,7 +226,7 @@ describe("the summary of a run", () => {
 describe("records on disk", () => {
   it("come back as they were", async () => {
     const folder = mkdtempSync(join(tmpdir(), "assay-records-"));
-    const path = join(folder, "r.arrow");
+    const path = join(folder, "r.arrow.gz");
     const table = tableOf([1, 2, 3], { lagMs: 0.5 });
     const writer = openRecords(path);
     writer.write(table);

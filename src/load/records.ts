@@ -1,5 +1,5 @@
 /**
- * The records of a run, one row a scheduled request, in columns; on disk an Arrow IPC stream:
+ * The records of a run, one row a scheduled request, in columns:
  *
  * | column | type | meaning |
  * |---|---|---|
@@ -16,9 +16,14 @@
  * | batch | uint16 | items of the server's run that served it; 0 = not told |
  * | fresh | uint8 | 1 = on a connection opened for it |
  * | bytesIn | uint32 | bytes of the answer |
+ *
+ * On disk an Arrow IPC stream, gzipped, in which three stamps stand as the nanoseconds since the one
+ * before, as they take a quarter of the room then: issuedNs and doneNs since scheduledNs, sentNs since
+ * issuedNs, firstByteNs since sentNs.
  */
 import { createWriteStream, readFileSync } from "node:fs";
-import { finished } from "node:stream/promises";
+import { pipeline } from "node:stream/promises";
+import { createGzip, gunzipSync } from "node:zlib";
 import { makeTable, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
 import { AssayError, asAssayError } from "../base/index.ts";
 
@@ -86,6 +91,14 @@ export function joinTables(tables: readonly RecordTable[]): RecordTable {
   return joined;
 }
 
+/** Stamps that stand on disk as the time since another; in this order they are found again. */
+const since = [
+  ["issuedNs", "scheduledNs"],
+  ["sentNs", "issuedNs"],
+  ["firstByteNs", "sentNs"],
+  ["doneNs", "scheduledNs"],
+] as const;
+
 export interface RecordWriter {
   /** Hands the rows over; they are on their way to the disk at once. */
   write(table: RecordTable): void;
@@ -96,17 +109,20 @@ export interface RecordWriter {
 /** Opens a file of records, streamed while the run goes on. */
 export function openRecords(path: string): RecordWriter {
   const writer = new RecordBatchStreamWriter();
-  const file = createWriteStream(path, { flush: true });
   let fault: unknown = null;
-  file.on("error", (cause) => (fault ??= cause));
-  writer.toNodeStream().pipe(file);
+  // Level 1: it runs while the run goes on.
+  const whole = pipeline(writer.toNodeStream(), createGzip({ level: 1 }), createWriteStream(path, { flush: true })).catch(
+    (cause: unknown) => (fault = cause),
+  );
   return {
     write(table) {
-      for (const batch of makeTable(Object.fromEntries(names.map((name) => [name, table[name]]))).batches) writer.write(batch);
+      const stamps = since.map(([name, from]) => [name, table[name].map((at, row) => at - table[from][row]!)] as const);
+      const stored = { ...Object.fromEntries(names.map((name) => [name, table[name]])), ...Object.fromEntries(stamps) };
+      for (const batch of makeTable(stored as Record<string, Float64Array>).batches) writer.write(batch);
     },
     async close() {
       writer.finish();
-      await finished(file).catch((cause: unknown) => (fault ??= cause));
+      await whole;
       if (fault) throw asAssayError(fault);
     },
   };
@@ -115,9 +131,11 @@ export function openRecords(path: string): RecordWriter {
 /** Reads a file of records. Throws RUN_UNREADABLE when it is damaged. */
 export function readRecords(path: string): RecordTable {
   try {
-    const table = tableFromIPC(readFileSync(path));
-    const found = Object.fromEntries(names.map((name) => [name, table.getChild(name)!.toArray() as unknown]));
-    return { ...found, length: table.numRows } as RecordTable;
+    const stored = tableFromIPC(gunzipSync(readFileSync(path)));
+    const found = Object.fromEntries(names.map((name) => [name, stored.getChild(name)!.toArray() as unknown]));
+    const table = { ...found, length: stored.numRows } as RecordTable;
+    for (const [name, from] of since) table[name] = table[name].map((after, row) => after + table[from][row]!);
+    return table;
   } catch (cause) {
     throw new AssayError("RUN_UNREADABLE", `${path}: no readable records: ${(cause as Error).message}`, { cause });
   }

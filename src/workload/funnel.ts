@@ -1,6 +1,6 @@
 /**
  * The declared space → candidates, each removed one with its reason. A family is a model and a route.
- * Within a family the settings form a star: the defaults, and each declared value of one field with
+ * Within a family the settings form a star unless every combination is asked for: the defaults, and each declared value of one field with
  * all others at their defaults; runtime switches (execution, spinning, arena, memory pattern) are
  * tried on source models only. A full cross product would be ten times as large, and the switches
  * hardly interact. No model and no route is taken for good.
@@ -75,11 +75,51 @@ export function changesOf(candidate: Candidate, baseline: Candidate): number {
   return Object.keys(a).filter((key) => a[key] !== b[key]).length;
 }
 
-function settingsOf(workload: Workload, threads: number, isSource: boolean): { session: SessionSettings; serving: ServingSettings }[] {
+interface Settings {
+  session: SessionSettings;
+  serving: ServingSettings;
+}
+
+/** Every combination of the declared values; what is not declared stays at its default. */
+function everyCombination({ search }: Workload, threads: number): Settings[] {
+  const session = defaultSession(threads);
+  const serving = defaultServing;
+  const values = <T>(declared: readonly T[] | undefined, base: T): T[] => [...new Set([base, ...(declared ?? [])])];
+  let all: Settings[] = [{ session, serving }];
+  const times = <T>(some: readonly T[], change: (one: Settings, value: T) => Settings): void => {
+    all = all.flatMap((one) => some.map((value) => change(one, value)));
+  };
+  const vary = <K extends keyof SessionSettings>(name: K, declared: readonly SessionSettings[K][] | undefined): void =>
+    times(values(declared, session[name]), (one, value) => ({ ...one, session: { ...one.session, [name]: value } }));
+  vary("graph", search.graph);
+  vary("execution", search.execution);
+  vary("spinning", search.spinning);
+  vary("arena", search.arena);
+  vary("memoryPattern", search.memoryPattern);
+  vary("intraThreads", search.intraThreads);
+  all = all.flatMap((one) =>
+    one.session.execution === "sequential"
+      ? [one]
+      : (search.interThreads ?? [2]).map((interThreads) => ({ ...one, session: { ...one.session, interThreads } })),
+  );
+  times(values(search.replicas, 1), (one, replicas) => ({ ...one, serving: { ...one.serving, replicas } }));
+  all = all.flatMap((one) =>
+    values(search.batch, 1).flatMap((batchSize) =>
+      (batchSize === 1 ? [0] : (search.batchDelayMs ?? [0])).map((batchDelayMs) => ({
+        ...one,
+        serving: { ...one.serving, batchSize, batchDelayMs },
+      })),
+    ),
+  );
+  return all;
+}
+
+/** The defaults, and one setting changed at a time. */
+function oneAtATime(workload: Workload, threads: number, isSource: boolean): Settings[] {
   const { search } = workload;
   const session = defaultSession(threads);
   const serving = defaultServing;
-  const all: { session: SessionSettings; serving: ServingSettings }[] = [{ session, serving }];
+  const all: Settings[] = [{ session, serving }];
   const vary = (change: Partial<SessionSettings>): void => void all.push({ session: { ...session, ...change }, serving });
   const serve = (change: Partial<ServingSettings>, intraThreads = threads): void =>
     void all.push({ session: { ...session, intraThreads }, serving: { ...serving, ...change } });
@@ -169,7 +209,7 @@ export function candidatesOf(
     for (const { route, refused } of model.routes) {
       if (!wanted(route)) continue;
       const isSource = route.precision === "fp32";
-      const all = settingsOf(workload, threads, isSource);
+      const all = search.combine === "every" ? everyCombination(workload, threads) : oneAtATime(workload, threads, isSource);
       enumerated += all.length;
       const family = `${model.id} · ${routeName(route)}`;
       if (barred)
@@ -192,6 +232,12 @@ export function candidatesOf(
   const candidates = [baseline, ...sources, ...rest].filter(({ id }) => !seen.has(id) && seen.add(id));
   return { baseline, candidates, enumerated, excluded };
 }
+
+/** The settings of a session that differ from the baseline's, each as name and value. */
+export const settingsChanged = (candidate: Candidate, baseline: Candidate): string[] =>
+  Object.entries(candidate.session).flatMap(([name, value]) =>
+    value === baseline.session[name as keyof SessionSettings] ? [] : [`${name} ${String(value)}`],
+  );
 
 /** Whether a candidate runs at its family's default settings. */
 export const isDefault = (candidate: Candidate, baseline: Candidate): boolean =>

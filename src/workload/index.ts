@@ -16,11 +16,12 @@ export {
   familyOf,
   hostFault,
   isDefault,
+  settingsChanged,
   threadsOf,
   type Funnel,
   type ModelFacts,
   type NameFilter,
 } from "./funnel.ts";
 export { latencyTargets, openConditionsOf, targetsInWords } from "./meaning.ts";
-export { parseWorkload, type Parsed } from "./parse.ts";
+export { parseSpace, parseWorkload, type Parsed } from "./parse.ts";
 export { workloadJsonSchema, workloadSchema, type Workload } from "./schema.ts";

@@ -3,7 +3,7 @@ import { isAlias, isCollection, isMap, isPair, isScalar, LineCounter, parseDocum
 import { z } from "zod";
 import { checkMeaning } from "./meaning.ts";
 import { nearestName, type Fault } from "./faults.ts";
-import { workloadSchema, type Workload } from "./schema.ts";
+import { spaceSchema, workloadSchema, type Workload } from "./schema.ts";
 
 const mostBytes = 1024 * 1024;
 
@@ -168,11 +168,19 @@ function textFaults(text: string): Fault[] {
   return faults;
 }
 
-/** Parses a workload file. Never throws on bad text: every fault is listed. */
-export function parseWorkload(text: string): Parsed {
-  const broken = textFaults(text);
-  if (broken.length > 0) return { workload: null, faults: broken, notUsed: [] };
+interface Read<T> {
+  /** Null when there are faults. */
+  value: T | null;
+  faults: Fault[];
+  place: (path: Path) => { line: number; column: number };
+}
+
+/** Reads YAML 1.2 of one form: plain values, no aliases and no tags. */
+function readYaml<T>(text: string, schema: z.ZodType<T>): Read<T> {
   const counter = new LineCounter();
+  const nowhere = (): { line: number; column: number } => ({ line: 0, column: 0 });
+  const broken = textFaults(text);
+  if (broken.length > 0) return { value: null, faults: broken, place: nowhere };
   const document = parseDocument(text, {
     lineCounter: counter,
     uniqueKeys: true,
@@ -203,15 +211,26 @@ export function parseWorkload(text: string): Parsed {
       if (isAlias(node)) faults.push({ ...place, message: "aliases are not read", found: `*${node.source}` });
     },
   });
-  if (faults.length > 0) return { workload: null, faults, notUsed: [] };
-  const value = document.toJS() as unknown;
-  const parsed = workloadSchema.safeParse(value);
-  if (!parsed.success) {
-    const schema = z.toJSONSchema(workloadSchema, { io: "input" }) as SchemaNode;
-    const found = parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, document, counter, schema));
-    return { workload: null, faults: found.sort((a, b) => a.line - b.line || a.column - b.column), notUsed: [] };
-  }
-  const { faults: meant, notUsed } = checkMeaning(parsed.data);
-  const placed = meant.map(({ path, ...fault }) => ({ ...placeOf(document, counter, path), path: dotted(path), ...fault }));
-  return { workload: placed.length > 0 ? null : parsed.data, faults: placed, notUsed };
+  const place = (path: Path): { line: number; column: number } => placeOf(document, counter, path);
+  if (faults.length > 0) return { value: null, faults, place };
+  const parsed = schema.safeParse(document.toJS() as unknown);
+  if (parsed.success) return { value: parsed.data, faults, place };
+  const names = z.toJSONSchema(schema, { io: "input" }) as SchemaNode;
+  const found = parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, document, counter, names));
+  return { value: null, faults: found.sort((a, b) => a.line - b.line || a.column - b.column), place };
+}
+
+/** Parses a workload file. Never throws on bad text: every fault is listed. */
+export function parseWorkload(text: string): Parsed {
+  const { value, faults, place } = readYaml(text, workloadSchema);
+  if (!value) return { workload: null, faults, notUsed: [] };
+  const { faults: meant, notUsed } = checkMeaning(value);
+  const placed = meant.map(({ path, ...fault }) => ({ ...place(path), path: dotted(path), ...fault }));
+  return { workload: placed.length > 0 ? null : value, faults: placed, notUsed };
+}
+
+/** Parses a file that holds a space of candidates alone, in the form of `search`. */
+export function parseSpace(text: string): { space: Workload["search"] | null; faults: Fault[] } {
+  const { value, faults } = readYaml(text, spaceSchema);
+  return { space: value, faults };
 }

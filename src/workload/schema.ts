@@ -95,8 +95,15 @@ const searchSchema = z
     spinning: list(z.boolean(), "whether idle threads spin; both unless said"),
     arena: list(z.boolean(), "memory arena; both unless said"),
     memoryPattern: list(z.boolean(), "memory pattern; both unless said"),
+    combine: z
+      .enum(["one-at-a-time", "every"])
+      .default("one-at-a-time")
+      .describe("settings: one changed at a time, or every combination of those declared; routes are always combined"),
   })
   .describe("the space of candidates");
+
+/** A space of its own: what `--space` reads. */
+export const spaceSchema = searchSchema;
 
 export const workloadSchema = z
   .strictObject({
@@ -247,7 +254,7 @@ export const workloadSchema = z
       .default({})
       .describe("what one replica may use, and its price"),
     customisation: z.enum(["none", "prompt", "lora", "fine-tune"]).optional().describe("how the model is adapted"),
-    search: searchSchema.default({}),
+    search: searchSchema.prefault({}),
     budget: z
       .strictObject({ wallSeconds: positive("seconds for the whole run") })
       .default({ wallSeconds: 120 })

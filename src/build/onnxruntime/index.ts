@@ -52,10 +52,14 @@ const quantisedOps = [
   "com.microsoft:DynamicQuantizeMatMul",
 ];
 
+/** Bytes that one ONNX file holds: a protobuf message ends at 2 GB. */
+const mostBytes = 2 ** 31 - 2 ** 24;
+
 const noMatMul = "it has no Gemm or MatMul with constant float weights";
 
-function refusal({ operators, opset, nodes, inputs }: ModelHeader, route: Route): string | null {
+function refusal({ operators, opset, nodes, inputs, bytes }: ModelHeader, route: Route): string | null {
   if (route.precision === "fp32") return null;
+  if (bytes > mostBytes) return "with its weights it is above 2 GB, which no file that could be rewritten holds";
   const already = quantisedOps.find((op) => operators[op]);
   if (already) return `the model is quantised already: it has ${already}`;
   const foreign = Object.keys(operators).find((op) => op.startsWith("ai.onnx.ml:"));
@@ -134,6 +138,7 @@ export function artifactRequest({
     const job: BuildJob = {
       kind: "build",
       modelPath,
+      externalFiles: header.externalFiles.map(({ location }) => location),
       route,
       outFolder,
       calibrationFile: needsCalibration ? calibration.file : null,

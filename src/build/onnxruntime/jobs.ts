@@ -9,6 +9,8 @@ export type RowsPerItem = Readonly<Record<string, number>>;
 export interface BuildJob {
   kind: "build";
   modelPath: string;
+  /** Files beside the model that hold its weights, relative to it. */
+  externalFiles: readonly string[];
   route: Route;
   outFolder: string;
   /** Tensor file of the calibration split; null for routes that need none. */

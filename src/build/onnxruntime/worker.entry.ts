@@ -1,11 +1,18 @@
 /** The ONNX Runtime worker: builds a route, tries an artifact once, or screens arms. */
-import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { clone as copyOf, toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema } from "onnx-buf";
 import { asAssayError } from "../../base/index.ts";
-import { onnxRuntimeVersion, openOnnxSession, profileOnnxModel, readGroups, readModel, type OnnxSession } from "../../artifact/index.ts";
+import {
+  digestFile,
+  onnxRuntimeVersion,
+  openOnnxSession,
+  profileOnnxModel,
+  readGroups,
+  type readModel,
+  type OnnxSession,
+} from "../../artifact/index.ts";
 import { writeWhole } from "../../host/index.ts";
 import type { Tensor } from "../../tensor/index.ts";
 import { JobFault, runWorker, type JobContext } from "../worker.ts";
@@ -22,21 +29,30 @@ import { jobKind, type BuildJob, type OnnxJob, type ProfileJob, type ScreenJob, 
 
 const modelName = "model.onnx";
 
+/** The files as they are: nothing is read in, so a model may be larger than a message can be. */
+function copyFiles({ modelPath, externalFiles, outFolder }: BuildJob): void {
+  copyFileSync(modelPath, join(outFolder, modelName));
+  for (const location of externalFiles) {
+    const to = join(outFolder, location);
+    mkdirSync(dirname(to), { recursive: true });
+    copyFileSync(join(dirname(modelPath), location), to);
+  }
+}
+
 /** Rewrites the model in place by its route; returns how many operators or constants changed. */
 async function rewrite(model: ReturnType<typeof readModel>, job: BuildJob, context: JobContext): Promise<number> {
   const { route, weightBits } = job;
   switch (route.precision) {
     case "fp32":
-      return 1;
+      return 0;
     case "fp16":
       return context.phase("convert", () => (route.compute === "half" ? convertToFloat16(model.graph) : storeInFloat16(model.graph)));
     case "int8-dynamic":
       return context.phase("quantise", () => quantiseDynamically(model.graph, route.operators, weightBits));
     case "int8-static": {
       const data = readGroups(job.calibrationFile!);
-      const ranges = await context.phase("calibrate", (progress) =>
-        calibrate(copyOf(ModelProtoSchema, model) as typeof model, data, job, route, progress),
-      );
+      const copy = copyOf(ModelProtoSchema, model) as typeof model;
+      const ranges = await context.phase("calibrate", (progress) => calibrate(copy, data, job, route, progress));
       const quantise = route.form === "qdq" ? quantiseStatically : quantiseToOperators;
       return context.phase("quantise", () => quantise(model.graph, ranges, { ...route, weightBits }));
     }
@@ -49,24 +65,17 @@ async function rewrite(model: ReturnType<typeof readModel>, job: BuildJob, conte
 }
 
 async function build(job: BuildJob, context: JobContext): Promise<void> {
-  const { route } = job;
-  const model = await (route.precision === "fp32"
-    ? context.phase("read", () => readModel(job.modelPath))
-    : context.phase("clean", () => clean(job)));
-  const changed = await rewrite(model, job, context);
-  if (changed === 0) throw new JobFault("unsupported_op", "no operator of the model can take this route");
-  if (route.precision !== "fp32") {
+  const path = join(job.outFolder, modelName);
+  if (job.route.precision === "fp32") await context.phase("copy", () => copyFiles(job));
+  else {
+    const model = await context.phase("clean", () => clean(job));
+    if ((await rewrite(model, job, context)) === 0) throw new JobFault("unsupported_op", "no operator of the model can take this route");
     model.producerName = "assay";
     importMicrosoft(model);
     model.graph.valueInfo = [];
+    await context.phase("write", () => writeWhole(path, toBinary(ModelProtoSchema, model)));
   }
-  await context.phase("write", () => {
-    const bytes = toBinary(ModelProtoSchema, model);
-    const path = join(job.outFolder, modelName);
-    writeWhole(path, bytes);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    context.artifact({ path, bytes: statSync(path).size, sha256, kind: "onnx", entry: modelName });
-  });
+  context.artifact({ path, bytes: statSync(path).size, sha256: await digestFile(path), kind: "onnx", entry: modelName });
 }
 
 /** Exponent bits of a half: all set = infinite or no number. */

@@ -86,7 +86,7 @@ export function buildsSection({ builds }: Verdict): string {
   return section(
     "builds-h",
     "Builds",
-    frame(timelineFigure(builds)),
+    frame(timelineFigure(builds.filter(({ outcome }) => outcome !== "skipped"))),
     `<details><summary>${rows.length} builds</summary>${table("Artifacts", ["model and route", "outcome", "time", "size", "phases", "artifact or failure"], rows)}</details>`,
   );
 }
