@@ -67,6 +67,7 @@ const buildsUntil = 0.35;
 const screeningUntil = 0.28;
 /** What screening has at least, when builds took long. */
 const leastScreening = 0.12;
+const accuracyUntil = 0.48;
 const ratesUntil = 0.58;
 const confirmShare = 0.12;
 /** Finalists measured end to end, baseline and source models included. */
@@ -146,6 +147,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     const arms = plain.map((one) => ({
       id: one.id,
       modelPath: artifacts.get(familyOf(one))!.modelPath,
+      bytes: artifacts.get(familyOf(one))!.bytes,
       session: one.session,
       inputsFile: builder.tuningFile(one.model),
       outputs: options.outputsOf(one.model),
@@ -239,6 +241,8 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === purpose).length;
   for (const candidate of finalists) {
     const wanted = candidate === baseline ? 2 : 1;
+    // A finalist whose accuracy there is no time to check stays open.
+    if (candidate !== baseline && spent() > accuracyUntil * budgetMs) continue;
     while (looksAt(candidate, "first") < wanted) await look(contenderOf(candidate), "first", looksAt(candidate, "first"));
   }
   const racing = finalists.filter((candidate) => candidate === baseline || judges.accurate(evidence, candidate.id));

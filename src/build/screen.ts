@@ -9,6 +9,8 @@ import { startJob, type Job, type JobOptions, type WorkerSpec } from "./supervis
 export interface ScreenArm {
   id: string;
   modelPath: string;
+  /** Bytes of the model and its weights. */
+  bytes: number;
   session: SessionSettings;
   /** File of items, in groups of equal shape. */
   inputsFile: string;

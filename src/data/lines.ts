@@ -3,7 +3,6 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { parse, CsvError } from "csv-parse";
 import { AssayError } from "../base/index.ts";
-import { elementCount } from "../tensor/index.ts";
 import type { Column, Columns } from "./columns.ts";
 
 const bad = (where: string, what: string, cause?: unknown): AssayError =>

@@ -1,5 +1,6 @@
 /** The ONNX Runtime worker: builds a route, tries an artifact once, or screens arms. */
 import { copyFileSync, mkdirSync, statSync } from "node:fs";
+import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { clone as copyOf, toBinary } from "@bufbuild/protobuf";
 import { ModelProtoSchema } from "onnx-buf";
@@ -133,14 +134,30 @@ const mostInputs = 32;
 /** Runs before the clock starts, at least, and for at least this share of the window. */
 const warmRuns = 3;
 
+/** Share of the host's memory that the models of open sessions may take. */
+const openShare = 0.25;
+
 async function screen(job: ScreenJob, context: JobContext): Promise<void> {
   const arms = new Map(job.arms.map((arm) => [arm.id, arm]));
   const opened = new Map<string, { session: OnnxSession; inputs: ReadonlyMap<string, Tensor>[] }>();
+  const bytesOf = (id: string): number => arms.get(id)!.bytes;
   const prepare = async (id: string) => {
     const known = opened.get(id);
-    if (known) return known;
+    if (known) {
+      // The order of the map is that of the last use.
+      opened.delete(id);
+      opened.set(id, known);
+      return known;
+    }
     const arm = arms.get(id);
     if (!arm) throw new Error(`arm ${id} was not announced`);
+    let held = [...opened.keys()].reduce((sum, one) => sum + bytesOf(one), arm.bytes);
+    for (const [oldest, { session: done }] of opened) {
+      if (held <= openShare * totalmem()) break;
+      opened.delete(oldest);
+      held -= bytesOf(oldest);
+      await done.close();
+    }
     const session = await openOnnxSession(arm.modelPath, arm.session, arm.outputs);
     const made = { session, inputs: spread(readGroups(arm.inputsFile), arm.rows, mostInputs) };
     opened.set(id, made);
