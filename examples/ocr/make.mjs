@@ -4,7 +4,7 @@
 //   node examples/ocr/make.mjs --draw
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { fetchPackage, sha256 } from "../package.mjs";
+import { fetchPackage, sha256 } from "../making.mjs";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const files = {

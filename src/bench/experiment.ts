@@ -67,7 +67,7 @@ const buildsUntil = 0.35;
 const screeningUntil = 0.28;
 /** What screening has at least, when builds took long. */
 const leastScreening = 0.12;
-const accuracyUntil = 0.48;
+const accuracyUntil = 0.65;
 const ratesUntil = 0.58;
 const confirmShare = 0.12;
 /** Finalists measured end to end, baseline and source models included. */
@@ -213,6 +213,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     artifact,
   });
 
+  let lastLookMs = 0;
   // Accuracy on the holdout; the baseline twice, in different company, for its noise floor.
   const look = async (contender: Contender, purpose: AccuracyRecord["purpose"], number: number): Promise<void> => {
     const { candidate, artifact } = contender;
@@ -235,6 +236,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       lengthMs: performance.now() - started,
       answers: answersPath,
     };
+    lastLookMs = record.lengthMs;
     append("accuracy", record, [path, ...(answersPath ? [answersPath] : [])]);
   };
   const looksAt = ({ id }: Candidate, purpose: AccuracyRecord["purpose"]): number =>
@@ -242,7 +244,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   for (const candidate of finalists) {
     const wanted = candidate === baseline ? 2 : 1;
     // A finalist whose accuracy there is no time to check stays open.
-    if (candidate !== baseline && spent() > accuracyUntil * budgetMs) continue;
+    if (candidate !== baseline && spent() + lastLookMs > accuracyUntil * budgetMs) continue;
     while (looksAt(candidate, "first") < wanted) await look(contenderOf(candidate), "first", looksAt(candidate, "first"));
   }
   const racing = finalists.filter((candidate) => candidate === baseline || judges.accurate(evidence, candidate.id));
@@ -335,11 +337,13 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       if (!open) return end("capacity", "complete");
     }
   };
+  // Where builds and screening took long, half of what is left.
+  const halfway = Math.max(ratesUntil * budgetMs, (spent() + confirmFrom) / 2);
   if (options.ratePerSecond !== null) {
-    await measureBlocks(options.ratePerSecond, ratesUntil * budgetMs);
+    await measureBlocks(options.ratePerSecond, halfway);
     await measureCapacities(confirmFrom);
   } else {
-    await measureCapacities(ratesUntil * budgetMs);
+    await measureCapacities(halfway);
     const steps = stepsOf(baseline.id);
     const { lowPerSecond } = capacityOf(steps, evidence.probes.get(baseline.id)!, true);
     await measureBlocks(Number((Math.max(1, lowPerSecond || (steps[0]?.ratePerSecond ?? 10)) / 2).toPrecision(4)), confirmFrom);

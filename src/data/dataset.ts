@@ -147,10 +147,16 @@ export async function loadDataset(
     outputsOf: (modelId) => [outputs.get(modelId)!],
     groups: (modelId, items) => groupByShape(plans.get(modelId)!, items),
     stack,
-    score: (modelId, items, answers) =>
-      scorer.score(
+    score: (modelId, items, answers) => {
+      const batched = plans.get(modelId)!.some((input) => input.batched);
+      return scorer.score(
         items,
-        answers.map((found) => found?.get(outputs.get(modelId)!)),
-      ),
+        answers.map((found) => {
+          const output = found?.get(outputs.get(modelId)!);
+          // Without a batch dimension the whole output is the item's.
+          return output && !batched && output.shape[0] !== 1 ? { ...output, shape: [1, ...output.shape] } : output;
+        }),
+      );
+    },
   };
 }

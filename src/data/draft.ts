@@ -18,11 +18,15 @@ const asOf: Partial<Record<DataType, string>> = {
 };
 const labelNames = /^(y|labels?|targets?|class|classes|species|outcome|y_test|y_true|folder)$/i;
 
-function guessLabels({ columns }: Columns): string {
+const distinctOf = ({ data }: Column): number => new Set<unknown>(data as ArrayLike<unknown> & Iterable<unknown>).size;
+
+function guessLabels({ columns, count }: Columns): string {
   const single = [...columns]
     .filter(([, column]) => column.kind === "texts" || (column.kind === "numbers" && elementCount(column.shape) === 1))
     .map(([name]) => name);
-  const found = single.find((name) => labelNames.test(name)) ?? single.at(-1);
+  // Labels come again; a text that is another one for each item names or describes it.
+  const again = single.filter((name) => distinctOf(columns.get(name)!) <= count / 2);
+  const found = single.find((name) => labelNames.test(name)) ?? again.at(-1) ?? single.at(-1);
   if (found === undefined)
     throw new AssayError(
       "DATA_MISFIT",
@@ -92,7 +96,7 @@ export async function draftWorkload(
   const labels = guessLabels(columns);
   const labelColumn = columns.columns.get(labels)!;
   const whole = labelColumn.kind === "texts" || Array.from(labelColumn.data, Number).every(Number.isInteger);
-  const distinct = labelColumn.kind === "texts" ? 2 : new Set(Array.from(labelColumn.data, Number)).size;
+  const distinct = distinctOf(labelColumn);
   const [{ header }] = models as [(typeof models)[number]];
   const classes = whole && (labelColumn.kind === "texts" || distinct <= Math.max(20, columns.count / 20));
   const scores = header.outputs.find(
@@ -100,7 +104,10 @@ export async function draftWorkload(
   );
   const label = header.outputs.find(({ datatype }) => datatype === "INT64" || datatype === "BYTES" || datatype === "INT32");
   const output = classes ? (label && !scores ? label : (scores ?? label ?? header.outputs[0]!)) : (scores ?? header.outputs[0]!);
-  const decode = !classes ? "identity" : output === label ? "label" : (output.shape.at(-1) ?? 1) === 1 ? "sigmoid" : "argmax";
+  // More numbers than there are classes to score: a vector, by which like is found.
+  const vector = classes && output === scores && (output.shape.at(-1) ?? 1) > 2 * distinct;
+  const [task, metric] = vector ? ["retrieval", "recall"] : classes ? ["classification", "top1"] : ["regression", "mse"];
+  const decode = vector || !classes ? "identity" : output === label ? "label" : (output.shape.at(-1) ?? 1) === 1 ? "sigmoid" : "argmax";
   const place = (path: string): string => relative(folder, path).split(sep).join("/");
   const images = imagesOf(columns);
   const inputs = header.inputs.map((spec) => {
@@ -138,7 +145,7 @@ data:
 ${inputs.join("\n")}
   labels: ${yaml(labels)}
   score: { output: ${yaml(output.name)}, decode: ${decode} }
-  task: ${classes ? "classification" : "regression"}
+  task: ${task}${vector ? "  # recall of the nearest by cosine; classification if the output is scores" : ""}
   split: { calibration: ${calibration}, tuning: ${tuning}, holdout: ${Math.min(2000, columns.count - calibration - tuning)} }
 traffic:
   arrival: poisson
@@ -147,7 +154,7 @@ targets:  # yours to set
   latencyMs: { p50: 20, p99: 100 }
   successRatio: 0.995
 accuracy:
-  metric: ${classes ? "top1" : "mse"}
+  metric: ${metric}
   maxDrop: 0.01  # largest loss against the baseline, in the metric's unit
 hardware:
   threads: ${Math.max(1, cores - 1)}  # cores that one replica may use

@@ -11,6 +11,7 @@ import { onnxruntimeStack } from "../../dist/build/onnxruntime/index.js";
 import { encodeInfer, decodeInfer, runLoad, summarise } from "../../dist/load/index.js";
 import { startServer } from "../../dist/serving/index.js";
 import { defaultServing, defaultSession } from "../../dist/workload/index.js";
+import { modelChecks } from "./models.mjs";
 
 const run = promisify(execFile);
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -162,5 +163,8 @@ if (home) {
 }
 await session.close();
 await ours.close();
+
+const models = await peer("models", 3, []);
+if (models) for (const [name, work] of Object.entries(modelChecks(models))) await check(name, work);
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exit(failed > 0 ? 1 : 0);
