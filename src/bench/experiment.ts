@@ -22,12 +22,13 @@ import { profileContender } from "./profile.ts";
 import { search } from "./search.ts";
 import { addStep, type Evidence, type VisitView } from "./view.ts";
 import type { SourceModel } from "./builds.ts";
+import type { Arm } from "./visits.ts";
 
 /** What the gates say in between; the run itself judges nothing. */
 export interface Judges {
   step: (evidence: Evidence, view: VisitView) => StepOutcome;
-  /** Whether the accuracy gate lets the candidate go on. */
-  accurate: (evidence: Evidence, id: string) => boolean;
+  /** The accuracy gate, on the looks that there are. */
+  accuracy: (evidence: Evidence, id: string) => { result: "pass" | "fail" | "cannot-tell" | "not-asked"; reasons: string[] };
   /** Whether the visits at the rate say that a candidate meets the targets, or that it does not. */
   settled: (evidence: Evidence, id: string) => boolean;
   /** Who would win now, if it is not the baseline. */
@@ -136,6 +137,46 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     );
   }
 
+  const contenderOf = (candidate: Candidate, artifact = artifacts.get(familyOf(candidate))!): Contender => ({
+    candidate,
+    header: models.find(({ id }) => id === candidate.model)!.header,
+    artifact,
+  });
+
+  let lastLookMs = 0;
+  const look = async (contender: Contender, purpose: AccuracyRecord["purpose"], number: number): Promise<void> => {
+    const { candidate, artifact } = contender;
+    onProgress({ stage: "accuracy", ratio: null, text: candidate.name });
+    const started = performance.now();
+    const { scores, faults, batches, answers } = await fleet.holdout(contender, number);
+    const stem = `scores/${shortDigest(candidate.id)}-${purpose}-${number}`;
+    const path = `${stem}.json`;
+    writeWhole(join(folder, path), JSON.stringify(scores));
+    const answersPath = answers && `${stem}.answers`;
+    if (answersPath) writeAnswers(join(folder, answersPath), answers);
+    const record: AccuracyRecord = {
+      id: candidate.id,
+      purpose,
+      look: number,
+      artifactDigest: artifact.digest,
+      batches,
+      faults,
+      scores: path,
+      lengthMs: performance.now() - started,
+      answers: answersPath,
+    };
+    lastLookMs = record.lengthMs;
+    append("accuracy", record, [path, ...(answersPath ? [answersPath] : [])]);
+  };
+  const looksAt = ({ id }: Candidate, purpose: AccuracyRecord["purpose"]): number =>
+    evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === purpose).length;
+  /** Accuracy on the holdout; the baseline twice, in different company, for its noise floor. What there is no time for stays open. */
+  const lookFirst = async (candidate: Candidate): Promise<void> => {
+    const wanted = candidate === baseline ? 2 : 1;
+    if (!artifacts.has(familyOf(candidate)) || (candidate !== baseline && spent() + lastLookMs > accuracyUntil * budgetMs)) return;
+    while (looksAt(candidate, "first") < wanted) await look(contenderOf(candidate), "first", looksAt(candidate, "first"));
+  };
+
   // Screening: sessions only; what the server does with requests shows end to end only.
   if (!evidence.screening) append("screening", await screenAll());
   const finalists = evidence.screening!.finalists.map((id) => byId.get(id)!);
@@ -154,19 +195,39 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       rows: rowsOf(models.find(({ id }) => id === one.model)!.header),
     }));
     const screen = openScreen(onnxruntimeWorker, screenJob(arms), { maxDurationMs: budgetMs, signal });
+    let lookedMs = 0;
     const deadline = Math.max(screeningUntil * budgetMs, spent() + leastScreening * budgetMs);
+    // A family whose accuracy fails would only keep those that may win from being measured.
+    const admit = async ({ id }: Arm): Promise<string | null> => {
+      if (judges.accuracy(evidence, id).result === "not-asked") return null;
+      const began = spent();
+      const { model } = byId.get(id)!;
+      for (const one of [baseline, ...candidates.filter((other) => other.model === model && isSource(other)), byId.get(id)!])
+        await lookFirst(one);
+      lookedMs += spent() - began;
+      const { result, reasons } = judges.accuracy(evidence, id);
+      return result === "fail" ? `its accuracy fails: ${reasons.join("; ")}` : null;
+    };
     const started = performance.now();
     let visits = 0;
+    // How long a full window really takes, once a few have told: large models and new sessions take longer.
+    let [windows, visitsMs] = [0, 0];
+    const windowMs = (): number => (windows < 5 ? 1.4 * screenWindowMs : visitsMs / windows);
     try {
       const result = await search({
         arms: plain.map((one) => ({ id: one.id, family: familyOf(one), settings: settingsChanged(one, baseline) })),
         baseline: baseline.id,
         stream: randomStream(evidence.run.rootSeed, "visit-order"),
         keep: 2,
-        windowsLeft: () => Math.max(0, (deadline - spent()) / (1.4 * screenWindowMs)),
+        admit,
+        windowsLeft: () => Math.max(0, (Math.min(deadline + lookedMs, accuracyUntil * budgetMs) - spent()) / windowMs()),
         visit: async (arm, share, cutOff) => {
           onProgress({ stage: "screening", ratio: Math.min(1, spent() / deadline), text: `visit ${++visits} · ${byId.get(arm.id)!.name}` });
-          return screen.visit(arm.id, share * screenWindowMs, cutOff);
+          const from = performance.now();
+          const found = await screen.visit(arm.id, share * screenWindowMs, cutOff);
+          visitsMs += performance.now() - from;
+          windows += share;
+          return found;
         },
       });
       return {
@@ -174,7 +235,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
         finalists: chooseFinalists(result.ranked.map(({ id }) => byId.get(id)!)).map(({ id }) => id),
         windowMs: screenWindowMs,
         windows: result.windows,
-        lengthMs: performance.now() - started,
+        lengthMs: performance.now() - started - lookedMs,
       };
     } finally {
       await screen.close();
@@ -207,47 +268,10 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     return unique.slice(0, Math.max(mostFinalists, sources.length + 1));
   }
 
-  const contenderOf = (candidate: Candidate, artifact = artifacts.get(familyOf(candidate))!): Contender => ({
-    candidate,
-    header: models.find(({ id }) => id === candidate.model)!.header,
-    artifact,
-  });
-
-  let lastLookMs = 0;
-  // Accuracy on the holdout; the baseline twice, in different company, for its noise floor.
-  const look = async (contender: Contender, purpose: AccuracyRecord["purpose"], number: number): Promise<void> => {
-    const { candidate, artifact } = contender;
-    onProgress({ stage: "accuracy", ratio: null, text: candidate.name });
-    const started = performance.now();
-    const { scores, faults, batches, answers } = await fleet.holdout(contender, number);
-    const stem = `scores/${shortDigest(candidate.id)}-${purpose}-${number}`;
-    const path = `${stem}.json`;
-    writeWhole(join(folder, path), JSON.stringify(scores));
-    const answersPath = answers && `${stem}.answers`;
-    if (answersPath) writeAnswers(join(folder, answersPath), answers);
-    const record: AccuracyRecord = {
-      id: candidate.id,
-      purpose,
-      look: number,
-      artifactDigest: artifact.digest,
-      batches,
-      faults,
-      scores: path,
-      lengthMs: performance.now() - started,
-      answers: answersPath,
-    };
-    lastLookMs = record.lengthMs;
-    append("accuracy", record, [path, ...(answersPath ? [answersPath] : [])]);
-  };
-  const looksAt = ({ id }: Candidate, purpose: AccuracyRecord["purpose"]): number =>
-    evidence.accuracies.filter(({ record }) => record.id === id && record.purpose === purpose).length;
-  for (const candidate of finalists) {
-    const wanted = candidate === baseline ? 2 : 1;
-    // A finalist whose accuracy there is no time to check stays open.
-    if (candidate !== baseline && spent() + lastLookMs > accuracyUntil * budgetMs) continue;
-    while (looksAt(candidate, "first") < wanted) await look(contenderOf(candidate), "first", looksAt(candidate, "first"));
-  }
-  const racing = finalists.filter((candidate) => candidate === baseline || judges.accurate(evidence, candidate.id));
+  for (const candidate of finalists) await lookFirst(candidate);
+  const racing = finalists.filter(
+    (candidate) => candidate === baseline || ["pass", "not-asked"].includes(judges.accuracy(evidence, candidate.id).result),
+  );
 
   let visitNumber = evidence.visits.length;
   const visit = async (
@@ -294,7 +318,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       .filter(({ record }) => record.purpose === "capacity" && record.id === id)
       .map((view) => ({ ratePerSecond: view.record.ratePerSecond, outcome: judges.step(evidence, view) }));
 
-  const measureBlocks = async (rate: number, until: number): Promise<void> => {
+  const measureBlocks = async (rate: number, until: number, leastUntil = until): Promise<void> => {
     if (evidence.ends.some(({ stage }) => stage === "rates")) return;
     const windowMs = windowFor(rate, leastBlocks);
     let block = 0;
@@ -302,7 +326,8 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
     for (; block < mostBlocks; block++) {
       // Blocks are added while a candidate is open: invalid ones and stalls cost requests.
       if (block >= leastBlocks && racing.every(({ id }) => judges.settled(evidence, id))) break;
-      if (block >= 2 && spent() + racing.length * (windowMs + 500) > until) return end("rates", "budget");
+      const limit = block < leastBlocks ? leastUntil : until;
+      if (block >= 2 && spent() + racing.length * (windowMs + 500) > limit) return end("rates", "budget");
       for (const candidate of randomStream(evidence.run.rootSeed, "block-order", block).shuffled(racing)) {
         if (measured(block, candidate.id)) continue;
         onProgress({ stage: "latency", ratio: Math.min(1, block / leastBlocks), text: `block ${block + 1} · ${candidate.name}` });
@@ -337,10 +362,11 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       if (!open) return end("capacity", "complete");
     }
   };
-  // Where builds and screening took long, half of what is left.
-  const halfway = Math.max(ratesUntil * budgetMs, (spent() + confirmFrom) / 2);
+  // Where builds and screening took long, half of what is left; the least that a stated rate needs comes before capacities.
+  const ofTheRest = (share: number): number => spent() + share * (confirmFrom - spent());
+  const halfway = Math.max(ratesUntil * budgetMs, ofTheRest(0.5));
   if (options.ratePerSecond !== null) {
-    await measureBlocks(options.ratePerSecond, halfway);
+    await measureBlocks(options.ratePerSecond, halfway, Math.max(halfway, ofTheRest(0.75)));
     await measureCapacities(confirmFrom);
   } else {
     await measureCapacities(halfway);

@@ -5,4 +5,5 @@ export * from "./evidence.ts";
 export { runExperiment, type ExperimentOptions, type Judges, type Progress } from "./experiment.ts";
 export { openFleet, type Contender, type Fleet } from "./fleet.ts";
 export { emptyEvidence, addStep, loadEvidence, type AccuracyView, type Evidence, type VisitView } from "./view.ts";
-export { ratioOverRounds, search, type Arm, type ArmVisit, type SearchResult, type SearchSpace, type Visited } from "./search.ts";
+export { search, type ArmVisit, type SearchResult, type SearchSpace } from "./search.ts";
+export { ratioOverRounds, type Arm, type Visited } from "./visits.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { randomStream } from "../base/index.ts";
-import { ratioOverRounds, search, type Arm } from "./search.ts";
+import { search, type SearchSpace } from "./search.ts";
+import { ratioOverRounds, type Arm } from "./visits.ts";
 
 interface World {
   arms: Arm[];
@@ -23,7 +24,7 @@ function world(seed: number, families: number, settings: number): World {
   return { arms, cost };
 }
 
-async function run({ arms, cost }: World, seed: number, noise: number, windows: number) {
+async function run({ arms, cost }: World, seed: number, noise: number, windows: number, more: Partial<SearchSpace> = {}) {
   const draws = randomStream(seed, "noise");
   let spent = 0;
   const result = await search({
@@ -37,6 +38,7 @@ async function run({ arms, cost }: World, seed: number, noise: number, windows: 
       const value = cost.get(arm.id)! * Math.exp(noise * draws.normal() * Math.sqrt(1 / share));
       return cutOff !== null && value > cutOff ? { value: null } : { value };
     },
+    ...more,
   });
   return { ...result, spent };
 }
@@ -82,6 +84,49 @@ describe("the search", () => {
     });
     expect(result.ranked.map((arm) => arm.id)).toEqual(["a"]);
     expect(result.visited[1]!.stopped).toBe("output holds NaN");
+  });
+
+  it("is not misled by visits that other work on the host made half as slow again, every third of them", async () => {
+    let good = 0;
+    for (let seed = 0; seed < 100; seed++) {
+      const one = world(seed, 6, 10);
+      const disturbances = randomStream(seed, "disturbed");
+      const noise = randomStream(seed, "quiet");
+      const visit: SearchSpace["visit"] = async (arm) => ({
+        value: one.cost.get(arm.id)! * Math.exp(0.01 * noise.normal()) * (disturbances.uniform() < 1 / 3 ? 1.4 : 1),
+      });
+      const { ranked } = await run(one, seed, 0, Number.POSITIVE_INFINITY, { visit });
+      if (one.cost.get(ranked[0]!.id)! <= 1.02 * Math.min(...one.cost.values())) good++;
+    }
+    expect(good).toBeGreaterThanOrEqual(90);
+  });
+
+  it("keeps a family that is not admitted from leading, says why, and asks once", async () => {
+    const one = world(5, 4, 6);
+    one.cost.set(one.arms[6]!.id, 0.001);
+    const asked: string[] = [];
+    const admit = async ({ family }: Arm): Promise<string | null> => {
+      asked.push(family);
+      return family === "1" ? "its accuracy fails" : null;
+    };
+    const { ranked, visited } = await run(one, 5, 0.01, 200, { admit });
+    expect(ranked.map(({ family }) => family)).not.toContain("1");
+    expect(visited.filter(({ arm }) => arm.family === "1").map(({ stopped }) => stopped)).toEqual(Array(6).fill("its accuracy fails"));
+    expect(new Set(asked).size).toBe(asked.length);
+    const others = one.arms.filter(({ family }) => family !== "1").map(({ id }) => one.cost.get(id)!);
+    expect(one.cost.get(ranked[0]!.id)!).toBeLessThanOrEqual(1.02 * Math.min(...others));
+  });
+
+  it("tries settings together that are slower alone, and settings that only come together", async () => {
+    const cost: [string, string[], number][] = [
+      ["base", [], 1],
+      ["graph", ["graph extended"], 1],
+      ["both", ["threads 2", "execution parallel"], 1.12],
+      ["all three", ["graph extended", "threads 2", "execution parallel"], 0.85],
+    ];
+    const arms = cost.map(([id, settings]) => ({ id, family: "a", settings }));
+    const { ranked } = await run({ arms, cost: new Map(cost.map(([id, , value]) => [id, value])) }, 1, 0.01, 100);
+    expect(ranked[0]!.id).toBe("all three");
   });
 
   it("keeps the baseline in every round, so that each arm has a ratio to it", async () => {

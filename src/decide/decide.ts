@@ -14,11 +14,7 @@ import { verdictSchema, type Verdict } from "./verdict.ts";
 /** What the run asks in between: see the experiment's `Judges`. */
 export const judges: Judges = {
   step: (evidence, view) => judgeStep(view, questionOf(evidence).targets).outcome,
-  accurate: (evidence, id) => {
-    const { accuracy } = questionOf(evidence);
-    const { result } = judgeAccuracy(looksAt(evidence, id), accuracy, evidence.run).gate;
-    return result === "pass" || result === "not-asked";
-  },
+  accuracy: (evidence, id) => judgeAccuracy(looksAt(evidence, id), questionOf(evidence).accuracy, evidence.run).gate,
   settled: (evidence, id) => judgeRate(visitsOf(evidence, id, "rate"), questionOf(evidence).targets).outcome !== "cannot-tell",
   leader: (evidence) => {
     const found = proposal(judgeAll(evidence).judged);
