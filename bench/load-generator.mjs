@@ -10,6 +10,7 @@ const request = Buffer.from("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
 const server = fork(new URL("raw-server.mjs", import.meta.url), [String(request.byteLength)]);
 const port = await new Promise((resolve) => server.once("message", resolve));
 const plan = {
+  protocol: "oip",
   host: "127.0.0.1",
   port,
   requests: [request],

@@ -42,6 +42,7 @@ const measure = async ({ host, port }, binary, concurrency) => {
   );
   const durationMs = 1500;
   const { table, context } = await runLoad({
+    protocol: "oip",
     host,
     port,
     requests,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { errorCatalogue } from "./base/index.ts";
 import { verdictSchema } from "./decide/index.ts";
+import { truthScriptSchema } from "./truth/index.ts";
 import { workloadJsonSchema } from "./workload/index.ts";
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
@@ -26,6 +27,7 @@ export function generated(): Record<string, string> {
   return {
     "schema/workload.v1.json": json(workloadJsonSchema()),
     "schema/verdict.v1.json": json(z.toJSONSchema(verdictSchema, { target: "draft-7" })),
+    "schema/truth-script.v1.json": json(z.toJSONSchema(truthScriptSchema, { target: "draft-7", io: "input" })),
     "docs/reference/errors.md": errorsPage(),
   };
 }

@@ -11,7 +11,7 @@ const storeys: readonly (readonly string[])[] = [
   ["workload", "catalog"],
   ["cost"],
   ["estimate", "compat", "artifact"],
-  ["data", "evidence", "load", "serving", "build"],
+  ["data", "evidence", "load", "serving", "build", "truth"],
   ["bench"],
   ["decide"],
   ["deploy", "gateway"],

@@ -27,6 +27,7 @@ function scripted(reply: Reply): Promise<number> {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const plan = (port: number, more: Partial<LoadPlan> = {}): LoadPlan => ({
+  protocol: "oip",
   host: "127.0.0.1",
   port,
   requests: [Buffer.from("GET / HTTP/1.1\r\n".padEnd(16).slice(0, 16))],

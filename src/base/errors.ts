@@ -66,6 +66,12 @@ export const errorCatalogue = {
     hint: "Continue with `assay decide --resume DIR`.",
   },
   LOAD_FAILED: { ...ours, title: "The load generator failed", retryable: true, hint: "Continue with `assay decide --resume DIR`." },
+  ENDPOINT_REFUSES: {
+    ...bad,
+    title: "The endpoint does not answer a single request",
+    hint: "Check the URL, the model's name and the key; the message says what came back.",
+  },
+  TRUTH_SCRIPT_INVALID: { ...bad, title: "The script of the truth server has faults", hint: "Mend every place listed." },
   // Runs
   RUN_UNREADABLE: { ...bad, title: "The run folder cannot be read", hint: "Name the folder that `assay decide` printed." },
   RUN_MISMATCH: {

@@ -102,6 +102,7 @@ export function openFleet({ dataset, arrival, itemsPerRequest, cores, timeoutMs,
     return run;
   };
   const planOf = (server: ModelServer, contender: Contender): Omit<LoadPlan, "order" | "mode" | "seed" | "requests" | "warmUpMs"> => ({
+    protocol: "oip",
     host: server.host,
     port: server.port,
     timeoutMs,

@@ -29,7 +29,8 @@ export interface BeginOptions {
   space?: string | null | undefined;
 }
 
-function newFolder(out: string | undefined, name: string): string {
+/** A new folder for a run. Throws OUT_EXISTS. */
+export function newFolder(out: string | undefined, name: string): string {
   if (out === undefined) {
     const stamp = new Date().toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
     const base = resolve("assay-runs", `${name}-${stamp}`);

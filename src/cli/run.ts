@@ -4,17 +4,26 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { changedFields } from "../artifact/index.ts";
 import { AssayError, type Json } from "../base/index.ts";
+import { endpointDocument, isEndpointRun, loadEndpointRun } from "../bench/index.ts";
 import { compareVerdicts, type Verdict } from "../decide/index.ts";
-import { renderComparison } from "../report/index.ts";
+import { renderComparison, renderEndpoint } from "../report/index.ts";
 import { showVerdict } from "./decide.ts";
+import { endpointStatus } from "./bench.ts";
 import { failKinds, statusOf, writeExchange, type ExchangeOptions } from "./exchange.ts";
-import { finishedRun, publish, reportName, verdictName, verdictText } from "./run-folder.ts";
+import { finishedRun, publish, reportName, shownPath, verdictName, verdictText } from "./run-folder.ts";
 import { version } from "./version.ts";
 
 /** Draws the report again from the records. */
 export function runReport(path: string, { open, ...exchange }: ExchangeOptions & { open?: boolean }): number {
   const failOn = failKinds(exchange.failOn);
   const folder = resolve(path);
+  if (isEndpointRun(folder)) {
+    const given = Object.keys({ ...exchange, ...(open && { open }) });
+    if (given.length > 0) throw new AssayError("USAGE", `--${given[0]} goes with the run of a decision; ${path} measured an endpoint`);
+    const { found } = loadEndpointRun(folder);
+    process.stdout.write(renderEndpoint(found, shownPath(folder)));
+    return endpointStatus(found);
+  }
   const { verdict } = finishedRun(folder);
   publish(folder, verdict);
   const report = join(folder, reportName);
@@ -30,9 +39,19 @@ export function runReport(path: string, { open, ...exchange }: ExchangeOptions &
   return failOn === null ? 0 : statusOf(verdict, failOn);
 }
 
+function verifyEndpoint(folder: string): number {
+  const { found, stored } = loadEndpointRun(folder);
+  const changed = changedFields(stored, endpointDocument(found));
+  if (changed.length > 0)
+    throw new AssayError("RUN_MISMATCH", `the stored figures differ from what the records give in: ${changed.slice(0, 20).join(", ")}`);
+  process.stdout.write(`The records give the stored figures. ${found.table.length} requests checked.\n`);
+  return 0;
+}
+
 /** Recomputes the verdict from the records and compares. Throws RUN_MISMATCH naming what differs. */
 export function runVerify(path: string): number {
   const folder = resolve(path);
+  if (isEndpointRun(folder)) return verifyEndpoint(folder);
   const { verdict } = finishedRun(folder);
   let stored: string;
   try {

@@ -17,8 +17,12 @@ export interface HttpAnswer {
 
 export class HttpFault extends Error {}
 
-interface Head {
+export interface Head {
   status: number;
+  /** Content-Type in lower case; "" = absent. */
+  type: string;
+  /** Content-Encoding in lower case; "" = absent or identity. */
+  encoding: string;
   length: number | null;
   chunked: boolean;
   headerBytes: number | null;
@@ -47,6 +51,8 @@ function readHead(text: string): Head {
   const connection = field(text, lower, "connection")?.toLowerCase() ?? "";
   return {
     status: Number(match[2]),
+    type: field(text, lower, "content-type")?.toLowerCase() ?? "",
+    encoding: (field(text, lower, "content-encoding") ?? "").toLowerCase().replace("identity", ""),
     length: length === null ? null : Number(length),
     chunked: /chunked/i.test(field(text, lower, "transfer-encoding") ?? ""),
     headerBytes: headerBytes === null ? null : Number(headerBytes),
@@ -55,11 +61,11 @@ function readHead(text: string): Head {
   };
 }
 
-/** Servers repeat their heads: one that was read before is known by its text. */
+/** The head of an answer, by its text without the blank line. Servers repeat their heads: one that was read before is known. Throws HttpFault. */
 const known = new Map<string, Head>();
 const mostKnown = 64;
 
-function parseHead(text: string): Head {
+export function parseHead(text: string): Head {
   let head = known.get(text);
   if (!head) {
     head = readHead(text);

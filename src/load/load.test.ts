@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAnswerReader, parseTiming } from "./http.ts";
-import { createJudge, decodeInfer, encodeInfer } from "./oip.ts";
+import { createJudge, decodeInfer, encodeInfer } from "./oip/infer.ts";
 import { createTable, openRecords, outcomeNumber, readRecords, type OutcomeClass, type RecordTable } from "./records.ts";
 import { arrivalTimes, itemOrder } from "./schedule.ts";
 import { summarise } from "./summary.ts";
@@ -161,7 +161,7 @@ const context: LoadContext = {
 
 /** Requests every 10 ms, each lasting as said; lag and outcome where given. */
 function tableOf(latencies: number[], more: { lagMs?: number; outcomes?: OutcomeClass[] } = {}): RecordTable {
-  const table = createTable(latencies.length);
+  const table = createTable(latencies.length, false);
   latencies.forEach((ms, i) => {
     const due = i * 10e6;
     table.index[i] = i;

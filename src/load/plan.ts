@@ -3,10 +3,15 @@ import { z } from "zod";
 import type { Arrival } from "./schedule.ts";
 
 export interface LoadPlan {
+  protocol: "oip" | "openai";
   host: string;
   port: number;
+  /** Whether the connection is TLS. */
+  secure?: boolean;
   /** Complete HTTP/1.1 requests; one is drawn for each arrival. */
   requests: readonly Uint8Array[];
+  /** Where each request has ten bytes that are replaced by its place in the schedule, so that no two are alike; absent = none. */
+  uniqueAt?: readonly number[];
   /** shuffled = passes over all requests in random order; once = each exactly once, in order, then the run ends. */
   order: "shuffled" | "once";
   mode:
@@ -19,7 +24,7 @@ export interface LoadPlan {
   cap: { connections: number; policy: "queue" | "drop" };
   /** Root of the streams `arrivals` and `items`. */
   seed: string;
-  /** Outputs that a good answer holds; null = any 200 is good. */
+  /** Open Inference Protocol: outputs that a good answer holds; null = any 200 is good. */
   outputs: readonly string[] | null;
   /** Whether to return the bodies of the answers. */
   keepBodies?: boolean;
@@ -39,5 +44,14 @@ export const loadContextSchema = z.object({
   inFlight: z.array(pair).describe("[samples, sum] of requests in flight, sampled by the clock, one entry a tenth of the window"),
   stolenRatio: z.number().nullable().describe("CPU time the host took, 0–1; null = not told"),
   connections: z.number().int().describe("connections opened, warm-up included"),
+  gaps: z
+    .object({ zero: z.number().int(), counts: z.array(pair) })
+    .optional()
+    .describe("gaps between token-bearing events: how many were none, and [bucket, count] of the others; 128 buckets an octave from 1 µs"),
+  carriedTokens: z.number().optional().describe("output tokens inside the window of requests that were sent before it"),
+  peculiarities: z
+    .array(z.tuple([z.string(), z.number().int()]))
+    .optional()
+    .describe("how often the server's answers departed from its protocol, by kind"),
 });
 export type LoadContext = z.infer<typeof loadContextSchema>;

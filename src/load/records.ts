@@ -17,9 +17,21 @@
  * | fresh | uint8 | 1 = on a connection opened for it |
  * | bytesIn | uint32 | bytes of the answer |
  *
+ * and where the protocol streams tokens:
+ *
+ * | column | type | meaning |
+ * |---|---|---|
+ * | firstTokenNs | float64 | read that completed the first token-bearing event; NaN = none |
+ * | visibleNs | float64 | the first with tokens a user sees, not reasoning; NaN = none |
+ * | lastTokenNs | float64 | the last token-bearing event |
+ * | longestGapUs | float32 | the longest gap between two of them |
+ * | frames | uint32 | token-bearing events |
+ * | firstTokens | uint16 | tokens of the first, by cumulative usage; 0 = not told |
+ * | promptTokens, cachedTokens, outputTokens, reasoningTokens | uint32 | as the server counted; 0 = not told |
+ *
  * On disk an Arrow IPC stream, gzipped, in which three stamps stand as the nanoseconds since the one
  * before, as they take a quarter of the room then: issuedNs and doneNs since scheduledNs, sentNs since
- * issuedNs, firstByteNs since sentNs.
+ * issuedNs, firstByteNs since sentNs, firstTokenNs, visibleNs and lastTokenNs since firstByteNs.
  */
 import { createWriteStream, readFileSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
@@ -59,33 +71,69 @@ const columns = {
   fresh: (n: number) => new Uint8Array(n),
   bytesIn: (n: number) => new Uint32Array(n),
 } as const;
-type ColumnName = keyof typeof columns;
-const names = Object.keys(columns) as ColumnName[];
+const tokenColumns = {
+  firstTokenNs: (n: number) => new Float64Array(n),
+  visibleNs: (n: number) => new Float64Array(n),
+  lastTokenNs: (n: number) => new Float64Array(n),
+  longestGapUs: (n: number) => new Float32Array(n),
+  frames: (n: number) => new Uint32Array(n),
+  firstTokens: (n: number) => new Uint16Array(n),
+  promptTokens: (n: number) => new Uint32Array(n),
+  cachedTokens: (n: number) => new Uint32Array(n),
+  outputTokens: (n: number) => new Uint32Array(n),
+  reasoningTokens: (n: number) => new Uint32Array(n),
+} as const;
 
-export type RecordTable = { [K in ColumnName]: ReturnType<(typeof columns)[K]> } & { length: number };
+type Makers = Readonly<Record<string, (n: number) => Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array>>;
+type Columns<M extends Makers> = { [K in keyof M]: ReturnType<M[K]> };
+export type TokenTable = Columns<typeof tokenColumns>;
+export type RecordTable = Columns<typeof columns> & {
+  length: number;
+  /** Null where the protocol streams no tokens. */ tokens: TokenTable | null;
+};
+
+export const hasTokens = (table: RecordTable): table is RecordTable & { tokens: TokenTable } => table.tokens !== null;
+
+const build = <M extends Makers>(makers: M, make: (name: keyof M & string) => unknown): Columns<M> =>
+  Object.fromEntries(Object.keys(makers).map((name) => [name, make(name)])) as Columns<M>;
+
+/** Every column of the table by name. */
+function columnsOf(table: RecordTable): Record<string, Float64Array> {
+  const { tokens } = table;
+  const own = { ...build(columns, (name) => table[name]), ...(tokens && build(tokenColumns, (name) => tokens[name])) };
+  return own as unknown as Record<string, Float64Array>;
+}
 
 /** An empty table of that many rows. */
-export function createTable(length: number): RecordTable {
-  const made = Object.fromEntries(names.map((name) => [name, columns[name](length)]));
-  return { ...made, length } as RecordTable;
+export function createTable(length: number, withTokens: boolean): RecordTable {
+  const tokens = withTokens ? build(tokenColumns, (name) => tokenColumns[name](length)) : null;
+  return { ...build(columns, (name) => columns[name](length)), length, tokens };
 }
 
 /** The memory under a table, to hand it to another thread. */
-export const buffersOf = (table: RecordTable): ArrayBuffer[] => names.map((name) => table[name].buffer as ArrayBuffer);
+export const buffersOf = (table: RecordTable): ArrayBuffer[] => Object.values(columnsOf(table)).map(({ buffer }) => buffer as ArrayBuffer);
 
 /** The first rows of a table, without a copy. */
 export function headOf(table: RecordTable, length: number): RecordTable {
-  const cut = Object.fromEntries(names.map((name) => [name, table[name].subarray(0, length)]));
-  return { ...cut, length } as RecordTable;
+  const { tokens } = table;
+  return {
+    ...build(columns, (name) => table[name].subarray(0, length)),
+    length,
+    tokens: tokens && build(tokenColumns, (name) => tokens[name].subarray(0, length)),
+  };
 }
 
 /** Tables joined, in order of `index`. */
 export function joinTables(tables: readonly RecordTable[]): RecordTable {
   const sorted = [...tables].sort((a, b) => (a.index[0] ?? 0) - (b.index[0] ?? 0));
-  const joined = createTable(sorted.reduce((sum, { length }) => sum + length, 0));
+  const joined = createTable(
+    sorted.reduce((sum, { length }) => sum + length, 0),
+    sorted.some(({ tokens }) => tokens !== null),
+  );
+  const into = columnsOf(joined);
   let at = 0;
   for (const table of sorted) {
-    for (const name of names) joined[name].set(table[name] as never, at);
+    for (const [name, column] of Object.entries(columnsOf(table))) into[name]!.set(column, at);
     at += table.length;
   }
   return joined;
@@ -97,7 +145,20 @@ const since = [
   ["sentNs", "issuedNs"],
   ["firstByteNs", "sentNs"],
   ["doneNs", "scheduledNs"],
+  ["firstTokenNs", "firstByteNs"],
+  ["visibleNs", "firstByteNs"],
+  ["lastTokenNs", "firstByteNs"],
 ] as const;
+
+/** The columns with each of those stamps moved by `by` times the one it stands on. */
+function moved(all: Record<string, Float64Array>, by: 1 | -1): Record<string, Float64Array> {
+  const out = { ...all };
+  for (const [name, from] of since) {
+    const origin = (by > 0 ? out : all)[from]!;
+    if (all[name]) out[name] = all[name].map((at, row) => at + by * origin[row]!);
+  }
+  return out;
+}
 
 export interface RecordWriter {
   /** Hands the rows over; they are on their way to the disk at once. */
@@ -116,9 +177,7 @@ export function openRecords(path: string): RecordWriter {
   );
   return {
     write(table) {
-      const stamps = since.map(([name, from]) => [name, table[name].map((at, row) => at - table[from][row]!)] as const);
-      const stored = { ...Object.fromEntries(names.map((name) => [name, table[name]])), ...Object.fromEntries(stamps) };
-      for (const batch of makeTable(stored as Record<string, Float64Array>).batches) writer.write(batch);
+      for (const batch of makeTable(moved(columnsOf(table), -1)).batches) writer.write(batch);
     },
     async close() {
       writer.finish();
@@ -132,10 +191,10 @@ export function openRecords(path: string): RecordWriter {
 export function readRecords(path: string): RecordTable {
   try {
     const stored = tableFromIPC(gunzipSync(readFileSync(path)));
-    const found = Object.fromEntries(names.map((name) => [name, stored.getChild(name)!.toArray() as unknown]));
-    const table = { ...found, length: stored.numRows } as RecordTable;
-    for (const [name, from] of since) table[name] = table[name].map((after, row) => after + table[from][row]!);
-    return table;
+    const wanted = [...Object.keys(columns), ...(stored.getChild("firstTokenNs") ? Object.keys(tokenColumns) : [])];
+    const all = moved(Object.fromEntries(wanted.map((name) => [name, stored.getChild(name)!.toArray() as Float64Array])), 1);
+    const tokens = all["firstTokenNs"] ? build(tokenColumns, (name) => all[name]) : null;
+    return { ...build(columns, (name) => all[name]!), length: stored.numRows, tokens };
   } catch (cause) {
     throw new AssayError("RUN_UNREADABLE", `${path}: no readable records: ${(cause as Error).message}`, { cause });
   }

@@ -5,8 +5,11 @@
 import { Worker } from "node:worker_threads";
 import { AssayError } from "../base/index.ts";
 import { entryUrl, hostTicks } from "../host/index.ts";
+import type { GapCounts } from "./gaps.ts";
 import type { LoadContext, LoadPlan } from "./plan.ts";
-import { joinTables, openRecords, type RecordTable } from "./records.ts";
+import { rowAt } from "./metrics/index.ts";
+import { hasTokens, joinTables, openRecords, type RecordTable } from "./records.ts";
+import { tokensWithin } from "./tokens.ts";
 
 export interface KeptBody {
   item: number;
@@ -26,6 +29,8 @@ interface SenderDone {
   /** Wall clock of the window's start, milliseconds, fractional. */
   windowStartMs: number;
   bodies: KeptBody[];
+  gaps: GapCounts | null;
+  peculiarities: [string, number][];
 }
 /** What the sending thread says. */
 export type FromSender = { block: RecordTable; warmUp: boolean } | { done: SenderDone };
@@ -35,6 +40,15 @@ export interface LoadRun {
   context: LoadContext;
   /** The answers, where the plan asked to keep them, in order of arrival. */
   bodies: readonly KeptBody[];
+}
+
+function carried(tables: readonly RecordTable[], windowMs: number): number {
+  let tokens = 0;
+  for (const table of tables) {
+    if (!hasTokens(table)) continue;
+    for (let row = 0; row < table.length; row++) tokens += tokensWithin(rowAt(table, row), 0, windowMs);
+  }
+  return tokens;
 }
 
 /** Pauses of the generator's own garbage collection that count against a run, milliseconds. */
@@ -51,6 +65,8 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
   const { recordsPath, ...work } = plan;
   const writer = recordsPath === undefined ? null : openRecords(recordsPath);
   const tables: RecordTable[] = [];
+  /** Of the warm-up: counted only for the tokens that they bring inside the window. */
+  const before: RecordTable[] = [];
   const ticks = hostTicks();
   const watcher = start("./watcher.entry.js");
   const sender = start("./sender.entry.js", work);
@@ -62,7 +78,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
         reject(new AssayError("LOAD_FAILED", `the sending thread ended: ${String(cause)}`, { cause }));
       sender.on("message", (message: FromSender) => {
         if ("done" in message) return resolve(message.done);
-        if (message.warmUp) return;
+        if (message.warmUp) return void before.push(message.block);
         tables.push(message.block);
         writer?.write(message.block);
       });
@@ -75,7 +91,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
       watcher.postMessage("stop");
     });
     const after = hostTicks();
-    const { stalls, pauses, inFlight, opened, windowMs, windowStartMs, bodies } = done;
+    const { stalls, pauses, inFlight, opened, windowMs, windowStartMs, bodies, gaps, peculiarities } = done;
     const watched = late.map(([at, length]): [number, number] => [at - windowStartMs, length]);
     const inWindow = ([at, length]: [number, number]): boolean => at + length > 0 && at < windowMs;
     const round = ([at, length]: [number, number]): [number, number] => [Number(at.toFixed(3)), Number(length.toFixed(3))];
@@ -96,6 +112,8 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
         inFlight,
         stolenRatio: ticks && after && after.total > ticks.total ? (after.steal - ticks.steal) / (after.total - ticks.total) : null,
         connections: opened,
+        ...(gaps && { gaps, carriedTokens: carried(before, windowMs) }),
+        ...(peculiarities.length > 0 && { peculiarities }),
       },
       bodies,
     };

@@ -4,11 +4,14 @@
  * (`bench/results/load-generator.md`). Records leave in blocks as their last request ends.
  */
 import { connect, type Socket } from "node:net";
+import { connect as connectSecurely } from "node:tls";
 import { PerformanceObserver } from "node:perf_hooks";
 import { parentPort, workerData } from "node:worker_threads";
-import { createAnswerReader, HttpFault, parseTiming, type AnswerReader, type HttpAnswer } from "./http.ts";
-import { createJudge } from "./oip.ts";
+import type { Exchange, ExchangeReader } from "./exchange.ts";
+import { createGapHistogram } from "./gaps.ts";
+import { HttpFault } from "./http.ts";
 import type { LoadPlan } from "./plan.ts";
+import { speakerOf } from "./protocols.ts";
 import { buffersOf, createTable, headOf, outcomeNumber, type OutcomeClass, type RecordTable } from "./records.ts";
 import type { FromSender, KeptBody } from "./run.ts";
 import { arrivalTimes, itemOrder } from "./schedule.ts";
@@ -46,7 +49,7 @@ interface Pending {
 }
 interface Connection {
   socket: Socket;
-  reader: AnswerReader;
+  reader: ExchangeReader;
   request: Pending | null;
   connected: boolean;
   served: boolean;
@@ -54,7 +57,7 @@ interface Connection {
   dead: boolean;
 }
 
-const judge = createJudge(plan.outputs);
+const speaker = speakerOf(plan);
 const closedLoop = plan.mode.kind === "closed" ? plan.mode : null;
 const openLoop = plan.mode.kind === "open" ? plan.mode : null;
 const capacity = closedLoop ? closedLoop.concurrency : plan.cap.connections;
@@ -69,6 +72,10 @@ const stalls: [number, number][] = [];
 const pauses: [number, number][] = [];
 const inFlight: [number, number][] = [];
 const bodies: KeptBody[] = [];
+const gaps = createGapHistogram();
+const peculiarities = new Map<string, number>();
+/** Kinds that are told apart; more would be texts that name their own request. */
+const mostPeculiarities = 100;
 let opened = 0;
 let alive = 0;
 let recorded = 0;
@@ -88,7 +95,7 @@ function rowFor(due: number, item: number): Pending {
   const warmUp = due < windowStart && plan.warmUpMs > 0;
   if (!block || block.used === block.table.length || block.warmUp !== warmUp) {
     const last = block;
-    block = { table: createTable(warmUp ? warmUpRows : blockRows), warmUp, used: 0, open: 0, closed: false };
+    block = { table: createTable(warmUp ? warmUpRows : blockRows, speaker.tokens), warmUp, used: 0, open: 0, closed: false };
     if (last) {
       last.closed = true;
       flush(last);
@@ -103,6 +110,8 @@ function rowFor(due: number, item: number): Pending {
   table.issuedNs[row] = ns(now());
   table.sentNs[row] = table.firstByteNs[row] = Number.NaN;
   table.queueUs[row] = table.computeUs[row] = Number.NaN;
+  const { tokens } = table;
+  if (tokens) tokens.firstTokenNs[row] = tokens.visibleNs[row] = tokens.lastTokenNs[row] = Number.NaN;
   return { block, row, item, due };
 }
 
@@ -148,23 +157,42 @@ function drop(connection: Connection): void {
   if (next) dispatch(next, open());
 }
 
-function onAnswer(connection: Connection, answer: HttpAnswer, at: number): void {
-  const pending = connection.request!;
-  const outcome = judge(answer.status, answer.headerBytes, answer.body);
-  const { block: own, row, item } = pending;
+function note(connection: Connection, exchange: Exchange): void {
+  const { block: own, row } = connection.request!;
   const { table } = own;
-  const { status, headerBytes, body } = answer;
-  const { queueUs, computeUs, batch } = parseTiming(answer.timing);
   table.firstByteNs[row] = ns(connection.firstAt);
-  table.status[row] = status;
-  table.queueUs[row] = queueUs;
-  table.computeUs[row] = computeUs;
-  table.batch[row] = batch;
-  table.bytesIn[row] = body.byteLength;
-  if (plan.keepBodies && !own.warmUp) bodies.push({ item, status, headerBytes, batch, body: new Uint8Array(body) });
+  table.status[row] = exchange.status;
+  table.queueUs[row] = exchange.queueUs;
+  table.computeUs[row] = exchange.computeUs;
+  table.batch[row] = exchange.batch;
+  table.bytesIn[row] = exchange.bytes;
+  const { tokens: into } = table;
+  const { tokens } = exchange;
+  if (!into || !tokens) return;
+  into.firstTokenNs[row] = ns(tokens.firstAt);
+  into.visibleNs[row] = ns(tokens.visibleAt);
+  into.lastTokenNs[row] = ns(tokens.lastAt);
+  into.longestGapUs[row] = tokens.longestGapMs * 1000;
+  into.frames[row] = tokens.frames;
+  into.firstTokens[row] = tokens.firstTokens;
+  into.promptTokens[row] = tokens.promptTokens;
+  into.cachedTokens[row] = tokens.cachedTokens;
+  into.outputTokens[row] = tokens.outputTokens;
+  into.reasoningTokens[row] = tokens.reasoningTokens;
+}
+
+function onAnswer(connection: Connection, exchange: Exchange, at: number): void {
+  const pending = connection.request!;
+  const { block: own, item } = pending;
+  const { answer, outcome, keepAlive } = exchange;
+  note(connection, exchange);
+  if (plan.keepBodies && answer && !own.warmUp) {
+    const { status, headerBytes, body } = answer;
+    bodies.push({ item, status, headerBytes, batch: exchange.batch, body: new Uint8Array(body) });
+  }
   connection.served = true;
   finish(pending, outcome, at);
-  if (answer.keepAlive) release(connection);
+  if (keepAlive) release(connection);
   else {
     connection.request = null;
     drop(connection);
@@ -179,18 +207,27 @@ function onRead(connection: Connection, bytes: Uint8Array): void {
   if (!connection.request) return drop(connection); // bytes nobody asked for
   if (!connection.reader.begun()) connection.firstAt = at;
   try {
-    const answer = connection.reader.push(bytes);
-    if (answer) onAnswer(connection, answer, at);
+    const exchange = connection.reader.push(bytes, at);
+    if (exchange) onAnswer(connection, exchange, at);
   } catch (fault) {
     if (!(fault instanceof HttpFault)) throw fault;
     fail(connection, "protocol_error", at);
   }
 }
 
+/** Ends a request whose answer is not whole; what came of it is noted. */
+function giveUp(connection: Connection, outcome: OutcomeClass, at: number): void {
+  const pending = connection.request;
+  if (!pending) return;
+  const exchange = connection.reader.end(at);
+  if (exchange) note(connection, exchange);
+  connection.request = null;
+  finish(pending, outcome, at);
+}
+
 function fail(connection: Connection, outcome: OutcomeClass, at: number): void {
   const pending = connection.request;
-  connection.request = null;
-  if (pending) finish(pending, outcome, at);
+  giveUp(connection, outcome, at);
   drop(connection);
   // A pause, so that a server that refuses everything is not asked without end.
   if (closedLoop && pending) setTimeout(() => refill(null), 1);
@@ -198,23 +235,35 @@ function fail(connection: Connection, outcome: OutcomeClass, at: number): void {
 
 const shared = Buffer.allocUnsafe(262_144);
 
+function reach(hear: (bytes: Uint8Array) => void): Socket {
+  const { host, port: at } = plan;
+  if (plan.secure) {
+    const socket = connectSecurely({ host, port: at, servername: host, ALPNProtocols: ["http/1.1"] });
+    socket.setNoDelay(true);
+    return socket.on("data", hear);
+  }
+  const callback = (size: number): boolean => {
+    hear(shared.subarray(0, size));
+    return true;
+  };
+  return connect({ host, port: at, noDelay: true, onread: { buffer: shared, callback } });
+}
+
 function open(): Connection {
   opened++;
   alive++;
+  const inWindow = (): boolean => connection.request !== null && !connection.request.block.warmUp;
   const connection: Connection = {
-    socket: connect({
-      host: plan.host,
-      port: plan.port,
-      noDelay: true,
-      onread: {
-        buffer: shared,
-        callback: (size) => {
-          onRead(connection, shared.subarray(0, size));
-          return true;
-        },
+    socket: reach((bytes) => onRead(connection, bytes)),
+    reader: speaker.open({
+      gap: (ms) => {
+        if (inWindow()) gaps.add(ms);
+      },
+      peculiarity: (what) => {
+        if (inWindow() && (peculiarities.has(what) || peculiarities.size < mostPeculiarities))
+          peculiarities.set(what, (peculiarities.get(what) ?? 0) + 1);
       },
     }),
-    reader: createAnswerReader(),
     request: null,
     connected: false,
     served: false,
@@ -222,7 +271,7 @@ function open(): Connection {
     dead: false,
   };
   const { socket } = connection;
-  socket.on("connect", () => {
+  socket.on(plan.secure ? "secureConnect" : "connect", () => {
     connection.connected = true;
     if (connection.request) write(connection, connection.request);
   });
@@ -232,8 +281,8 @@ function open(): Connection {
   socket.on("close", () => {
     if (connection.dead) return;
     const at = now();
-    const answer = connection.request && connection.reader.end();
-    if (answer) onAnswer(connection, { ...answer, keepAlive: false }, at);
+    const exchange = connection.request && connection.reader.end(at);
+    if (exchange) onAnswer(connection, exchange, at);
     else fail(connection, "stream_error", at);
   });
   return connection;
@@ -245,9 +294,22 @@ function write(connection: Connection, pending: Pending): void {
   table.sentNs[pending.row] = ns(at);
   table.fresh[pending.row] = connection.served ? 0 : 1;
   if (closedLoop) table.scheduledNs[pending.row] = table.issuedNs[pending.row] = ns(at);
-  const bytes = plan.requests[pending.item]!;
+  const bytes = requestOf(pending);
   moved += bytes.byteLength;
   connection.socket.write(bytes);
+}
+
+/** Ten digits for the place in the schedule, the warm-up's from the other end. */
+const uniqueDigits = 10;
+let warmUps = 10 ** uniqueDigits;
+
+function requestOf({ block: own, row, item }: Pending): Uint8Array {
+  const bytes = plan.requests[item]!;
+  const place = plan.uniqueAt?.[item];
+  if (place === undefined) return bytes;
+  const copy = Buffer.from(bytes);
+  copy.write(String(own.warmUp ? --warmUps : own.table.index[row]!).padStart(uniqueDigits, "0"), place, "latin1");
+  return copy;
 }
 
 function dispatch(pending: Pending, connection: Connection): void {
@@ -295,8 +357,7 @@ function expire(at: number): void {
       if (openLoop) break;
       continue;
     }
-    finish(pending, connection.connected ? "timeout" : "connect_error", at);
-    connection.request = null;
+    giveUp(connection, connection.connected ? "timeout" : "connect_error", at);
     drop(connection);
     if (closedLoop) refill(null);
   }
@@ -327,6 +388,8 @@ function end(): void {
       opened,
       windowMs: Math.min(now(), windowEnd) - windowStart,
       bodies,
+      gaps: speaker.tokens ? gaps.counts() : null,
+      peculiarities: [...peculiarities],
     },
   });
   observer.disconnect();
@@ -342,8 +405,7 @@ function cancelAll(): void {
   const at = now();
   finishedScheduling = true;
   for (const connection of busy) {
-    if (connection.request) finish(connection.request, "cancelled", at);
-    connection.request = null;
+    giveUp(connection, "cancelled", at);
     connection.dead = true;
     connection.socket.destroy();
   }

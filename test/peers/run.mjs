@@ -64,6 +64,7 @@ const logits = [...(await session.run(new Map([["x", image]]))).get("logits").da
 const request = (to) => encodeInfer({ ...to, model: "digits", inputs: [{ name: "x", tensor: image }], outputs: ["logits"], binary: true });
 const load = ({ host, port }, keepBodies = false) =>
   runLoad({
+    protocol: "oip",
     host,
     port,
     requests: [request({ host, port })],

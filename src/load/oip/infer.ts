@@ -1,7 +1,7 @@
 /** Open Inference Protocol v2 from the client's side: a complete request, and what an answer is worth. */
-import { AssayError } from "../base/index.ts";
-import { bytesOfData, dataOfBytes, dataTypes, elementBytes, elementCount, zeros, type DataType, type Tensor } from "../tensor/index.ts";
-import type { OutcomeClass } from "./records.ts";
+import { AssayError } from "../../base/index.ts";
+import { bytesOfData, dataOfBytes, dataTypes, elementBytes, elementCount, zeros, type DataType, type Tensor } from "../../tensor/index.ts";
+import type { OutcomeClass } from "../records.ts";
 
 export interface InferCall {
   host: string;

@@ -1,0 +1,121 @@
+/** A streamed OpenAI answer for the sender: its tokens stamped at the read that brought them, judged when it ends. */
+import type { Exchange, ExchangeNotes, ExchangeReader } from "../exchange.ts";
+import { createAnswerStream } from "../http-stream.ts";
+import type { Head } from "../http.ts";
+import type { OutcomeClass } from "../records.ts";
+import { createEventReader, type EventReader } from "../sse.ts";
+import { createFrameReader } from "./frames.ts";
+
+/** Bytes of an answer that is no stream, kept to read its error. */
+const mostKept = 65_536;
+
+export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
+  const frames = createFrameReader((ms) => notes.gap(ms));
+  const { state } = frames;
+  let at = 0;
+  let head: Head | null = null;
+  let streams = false;
+  let over = false;
+  let begun = false;
+  let unended = false;
+  let kept: Buffer[] = [];
+  const newEvents = (): EventReader => createEventReader((bytes, from, to) => frames.event(bytes, from, to, at));
+  let events = newEvents();
+  const made: Exchange = {
+    outcome: "good",
+    status: 0,
+    bytes: 0,
+    keepAlive: true,
+    queueUs: Number.NaN,
+    computeUs: Number.NaN,
+    batch: 0,
+    tokens: state.tokens,
+    answer: null,
+  };
+
+  const stream = createAnswerStream({
+    head(found) {
+      head = found;
+      streams = found.type.startsWith("text/event-stream");
+      made.bytes = 0;
+    },
+    body(piece) {
+      made.bytes += piece.length;
+      if (streams) events.push(piece);
+      else if (made.bytes <= mostKept) kept.push(Buffer.from(piece));
+    },
+    end() {
+      if (streams) unended = events.end();
+      over = true;
+    },
+  });
+
+  const judge = (cut: boolean): OutcomeClass => {
+    const { status, encoding } = head!;
+    if (status === 429 || status === 503) return "throttled";
+    if (status !== 200) return "http_error";
+    if (encoding !== "") {
+      notes.peculiarity(`the answer is compressed (${encoding}), which was not asked for`);
+      return "protocol_error";
+    }
+    if (!streams) {
+      notes.peculiarity("200 with an answer that is no event stream");
+      return "protocol_error";
+    }
+    if (state.error !== null) {
+      notes.peculiarity(`an error under HTTP 200: ${state.error.slice(0, 200)}`);
+      return "stream_error";
+    }
+    if (cut) return "stream_error";
+    if (state.tokens.frames === 0) {
+      notes.peculiarity("200 without a token");
+      return "protocol_error";
+    }
+    if (!state.finished) {
+      notes.peculiarity("the stream ends without a finish reason");
+      return "stream_error";
+    }
+    if (!state.done) notes.peculiarity("no [DONE] at the end of the stream");
+    if (state.tokens.outputTokens === 0) notes.peculiarity("no usage: tokens are counted by events");
+    if (state.strange > 0) notes.peculiarity("events that cannot be read");
+    if (unended) notes.peculiarity("the last event has no blank line behind it");
+    return "good";
+  };
+
+  const finish = (cut: boolean): Exchange => {
+    made.outcome = judge(cut);
+    if (made.outcome === "http_error") notes.peculiarity(`HTTP ${head!.status}: ${Buffer.concat(kept).toString("utf8").slice(0, 200)}`);
+    made.status = head!.status;
+    made.keepAlive = head!.keepAlive && !cut;
+    return made;
+  };
+  const restart = (): void => {
+    frames.reset();
+    events = newEvents();
+    [head, over, begun, kept] = [null, false, false, []];
+  };
+
+  return {
+    push(piece, now) {
+      if (over) restart();
+      at = now;
+      begun = true;
+      stream.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+      return over ? finish(false) : null;
+    },
+    end(now) {
+      at = now;
+      if (over || !head) return null;
+      stream.close();
+      if (over) {
+        const found = finish(false);
+        found.keepAlive = false;
+        return found;
+      }
+      if (streams) events.end();
+      over = true;
+      return finish(true);
+    },
+    begun: () => begun && !over,
+  };
+}

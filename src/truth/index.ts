@@ -1,0 +1,2 @@
+export { parseTruthScript, truthScriptSchema, type TruthScript } from "./script.ts";
+export { startTruthServer, type TruthServer, type WriteRecord } from "./server.ts";
