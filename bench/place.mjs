@@ -9,7 +9,7 @@ export function place(command) {
 }
 
 export const median = (values) => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
-export const figure = (value) => String(Number(value.toPrecision(3)));
+export const figure = (value, digits = 3) => String(Number(value.toPrecision(digits)));
 export const ratios = (pairs) => {
   const all = pairs.map(([a, b]) => a / b);
   return `${figure(median(all))} (${figure(Math.min(...all))} – ${figure(Math.max(...all))})`;

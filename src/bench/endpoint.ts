@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { join } from "node:path";
-import { AssayError, randomStream, type Json } from "../base/index.ts";
+import { AssayError, figure, randomStream, type Json } from "../base/index.ts";
 import { checkFiles, readJournal, type Entry } from "../evidence/index.ts";
 import {
   drawPrompt,
@@ -15,6 +15,7 @@ import {
   runLoad,
   summarise,
   summariseTokens,
+  sustainedDrift,
   tokenTags,
   type ApiPlace,
   type LoadContext,
@@ -183,6 +184,10 @@ export function summariseEndpoint(question: EndpointQuestion, table: RecordTable
   if (!hasTokens(table)) throw new AssayError("RUN_UNREADABLE", "its records tell of no tokens");
   const latencies = question.targets.filter(({ tag }) => tag === "ttft" || tag === "e2e").map(({ limit }) => limit);
   const run = summarise(table, context, { latencyLimitMs: latencies.length === 0 ? null : Math.min(...latencies) });
+  if (question.load.kind === "open" && run.drift > sustainedDrift) {
+    run.valid = false;
+    run.reasons.push(`latency grew by ${figure(1000 * run.drift)} ms each second: the server does not sustain the rate`);
+  }
   return { question, table, context, run, tokens: summariseTokens(table, context, question.targets, run.valid && !run.tainted) };
 }
 

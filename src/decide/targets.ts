@@ -1,6 +1,7 @@
 /** What a visit proves about the targets: met, missed, or nothing. Fails closed. */
 import { figure } from "../base/index.ts";
 import type { StepOutcome, VisitView } from "../bench/index.ts";
+import { sustainedDrift } from "../load/index.ts";
 import { certifiedUpperBound, percentileInterval, sampleFloor, wilsonInterval } from "../stats/index.ts";
 import { latencyTargets, type Workload } from "../workload/index.ts";
 
@@ -21,8 +22,6 @@ export interface Finding {
   overshoot: number;
 }
 
-/** Growth of latency per time offered above which a rate is not sustained: the server falls behind by this share. */
-const sustainedDrift = 0.02;
 /** A reading of /proc is good to a clock tick: this much above the threads is no breach. */
 const cpuTolerance = 1.05;
 

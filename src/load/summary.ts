@@ -44,6 +44,8 @@ export interface RunSummary {
 /** Share of the requests that stalls may touch before they can decide a percentile. */
 const taintShare = 0.005;
 const tolerance = 0.01;
+/** Growth of latency per time offered above which a rate is not sustained: the server falls behind by this share. */
+export const sustainedDrift = 0.02;
 const littleTolerance = 0.05;
 
 /** For each request whether a stall overlaps its life; both ascend by time. */
