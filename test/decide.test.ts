@@ -97,13 +97,16 @@ describe("a run from workload to verdict", () => {
     for (const name of ["one", "two"])
       writeFileSync(
         join(folder, `${name}.yaml`),
-        workload((text) => text.replace("name: digits", `name: ${name}`)),
+        // The second sees black pictures only.
+        workload((text) =>
+          text.replace("name: digits", `name: ${name}`).replace(/scale: [\d.e-]+/, (own) => (name === "two" ? "scale: 1e-9" : own)),
+        ),
       );
     const both = await assay(
       ["decide", "one.yaml", "two.yaml", "--out", "both", "--budget", "9s", "--only", "cnn * as it is", "--fail-on", "none-meets"],
       where,
     );
-    expect(both.code, both.stderr).toBe(0);
+    expect(both.code, both.stderr).toBe(5);
     expect(both.stderr).toMatch(/1 of 2: one\.yaml[\s\S]*2 of 2: two\.yaml/);
     expect(
       both.stdout
@@ -112,7 +115,12 @@ describe("a run from workload to verdict", () => {
         .slice(-2)
         .map((line) => line.split(":")[0]),
     ).toEqual(["one", "two"]);
-    const { candidates, funnel, repeat } = verdictSchema.parse(JSON.parse(readFileSync(join(folder, "both/2/verdict.json"), "utf8")));
+    const verdictOf = (name: string) => verdictSchema.parse(JSON.parse(readFileSync(join(folder, "both", name, "verdict.json"), "utf8")));
+    const { candidates, funnel, repeat, answer } = verdictOf("2");
+    expect(answer.reasons[0]).toMatch(
+      /^cnn · as it is has a top1 of 0\.\d+; the same answer for every item would have 0\.1\d+: check data\.inputs/,
+    );
+    expect(verdictOf("1").answer.reasons.join()).not.toMatch(/the same answer/);
     expect(candidates.map(({ name }) => name)).toEqual(["cnn · as it is"]);
     expect(funnel.removed.filter(({ stage }) => stage === "asked").length).toBeGreaterThan(1);
     expect(repeat.command).toBe('assay decide two.yaml --budget 9s --only "cnn * as it is"');

@@ -38,7 +38,12 @@ export const runRecordSchema = z
     versions: z.record(z.string(), z.string()),
     digests: z.record(z.string(), z.string()),
     splits: z.object({ calibration: z.number().int(), tuning: z.number().int(), holdout: z.number().int() }),
-    metric: z.object({ name: z.string(), betterIs: z.enum(["higher", "lower"]), binary: z.boolean() }),
+    metric: z.object({
+      name: z.string(),
+      betterIs: z.enum(["higher", "lower"]),
+      binary: z.boolean(),
+      blind: z.number().optional().describe("value of the best answer that is the same for every item"),
+    }),
     candidates: z.array(candidateRecordSchema).describe("baseline first"),
     enumerated: z.number().int(),
     excluded: z.array(

@@ -220,7 +220,8 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
         stream: randomStream(evidence.run.rootSeed, "visit-order"),
         keep: 2,
         admit,
-        windowsLeft: () => Math.max(0, (Math.min(deadline + lookedMs, accuracyUntil * budgetMs) - spent()) / windowMs()),
+        windowsLeft: () =>
+          Math.max(0, (Math.min(deadline + lookedMs, accuracyUntil * budgetMs - mostFinalists * lastLookMs) - spent()) / windowMs()),
         visit: async (arm, share, cutOff) => {
           onProgress({ stage: "screening", ratio: Math.min(1, spent() / deadline), text: `visit ${++visits} · ${byId.get(arm.id)!.name}` });
           const from = performance.now();

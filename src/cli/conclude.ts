@@ -1,10 +1,11 @@
 /** From an open run to its verdict: measures what is missing, decides, publishes. Ctrl-C keeps what was measured. */
 import { join } from "node:path";
 import { openStore } from "../artifact/index.ts";
-import { AssayError, digestBytes } from "../base/index.ts";
+import { AssayError, digestBytes, figure } from "../base/index.ts";
 import { createBuilder, openFleet, runExperiment } from "../bench/index.ts";
 import { decide, judges, requestsNeeded, type Verdict } from "../decide/index.ts";
 import { cacheFolder } from "../host/index.ts";
+import { excludableDrop } from "../stats/index.ts";
 import { latencyTargets, threadsOf } from "../workload/index.ts";
 import { progressLine } from "./progress.ts";
 import type { Question } from "./question.ts";
@@ -70,6 +71,16 @@ async function measure(question: Question, { journal, evidence }: OpenRun, quiet
   }
 }
 
+/** Says beforehand that no candidate but the baseline can pass the accuracy gate. */
+function warnOfAccuracy({ workload, dataset }: Question): void {
+  const maxDrop = workload.accuracy?.maxDrop;
+  const items = dataset.splits.holdout.length;
+  if (maxDrop === undefined || !dataset.metric.binary || excludableDrop(items) <= maxDrop) return;
+  process.stderr.write(
+    `Note: ${items} holdout items cannot exclude a drop of ${maxDrop}, at best one of ${figure(excludableDrop(items))}: no candidate but the baseline can pass. Give more items, or allow a larger accuracy.maxDrop.\n`,
+  );
+}
+
 /** @param path the workload file, for the sentence that says how to go on */
 export async function conclude(path: string, question: Question, run: OpenRun, quiet: boolean): Promise<Verdict> {
   const { journal, evidence } = run;
@@ -80,6 +91,7 @@ export async function conclude(path: string, question: Question, run: OpenRun, q
       process.stderr.write(
         `Run folder: ${shownPath(folder)} · ${evidence.run.candidates.length} candidates · budget ${evidence.run.budgetMs / 1000} s\n`,
       );
+    if (!quiet) warnOfAccuracy(question);
     if (!evidence.ends.some(({ stage }) => stage === "all")) await measure(question, run, quiet, signal);
     const verdict = decide(evidence, version);
     publish(folder, verdict);

@@ -146,7 +146,13 @@ describe("a data set", () => {
     expect(one(sigmoid, 1, answer("p", "FP32", Float32Array.of(0.69)))).toEqual({ value: 0, prediction: 0 });
     const regression = await load(file("d.csv", { task: "regression", score: "{ output: p, decode: identity }" }));
     expect(one(regression, 2, answer("p", "FP32", Float32Array.of(5)))).toEqual({ value: 9, prediction: 5 });
-    expect(regression.metric).toEqual({ name: "mse", betterIs: "lower", binary: false });
+    // Held out are 2 and 0: their mean is 1, its squared error 1; one of two is the most frequent.
+    expect(regression.metric).toEqual({ name: "mse", betterIs: "lower", binary: false, blind: 1 });
+    expect(logits.metric.blind).toBe(0.5);
+    expect(one(label, 2, answer("p", "FP32", Float32Array.of(0.1, 0.9)))).toMatchObject({
+      value: null,
+      fault: expect.stringMatching(/2 values; decode: label reads one/) as string,
+    });
   });
   it("calls an answer that is missing, not finite or of another size a fault", async () => {
     const dataset = await load(file("d.csv"));
@@ -273,5 +279,29 @@ describe("a data set", () => {
     expect(faults).toEqual([]);
     expect(workload!.data).toMatchObject({ path: "d.csv", task: "classification", score: { output: "p", decode: "argmax" } });
     expect(workload!.hardware.threads).toBe(1);
+  });
+
+  it("is drafted with a loss that the holdout can exclude, or 1 % of the spread of the numbers to predict", async () => {
+    const draft = async (rows: string[], outputs: number): Promise<string> => {
+      writeFileSync(join(folder, "drop.csv"), `a,b,y\n${rows.join("\n")}\n`);
+      const header = { ...vector, outputs: [{ ...vector.outputs[0]!, shape: [-1, outputs] }] };
+      return draftWorkload([{ id: "m", path: join(folder, "m.onnx"), header }], join(folder, "drop.csv"), {
+        folder,
+        cores: 2,
+        name: "t",
+        schema: "s",
+      });
+    };
+    const classes = (count: number): string[] => Array.from({ length: count }, (_, k) => `${k},1,${k % 3}`);
+    // 1 − 0.05^(1/60) = 0.0487, 1 − 0.05^(1/1200) = 0.0025.
+    expect(await draft(classes(100), 3)).toMatch(/holdout: 60 [^]*maxDrop: 0\.049 .*60 items cannot exclude less/);
+    expect(await draft(classes(2000), 3)).toMatch(/maxDrop: 0\.01 /);
+    // Of 0.5 and 20.5 in equal parts the variance is 100.
+    expect(
+      await draft(
+        Array.from({ length: 100 }, (_, k) => `${k},1,${k % 2 === 0 ? 0.5 : 20.5}`),
+        1,
+      ),
+    ).toMatch(/metric: mse\n {2}maxDrop: 1 {2}#/);
   });
 });

@@ -143,7 +143,7 @@ export async function loadDataset(
     count: columns.count,
     digest: await digestOf(path, images),
     splits,
-    metric: scorer.metric,
+    metric: { ...scorer.metric, ...(scorer.blind && { blind: scorer.blind(splits.holdout) }) },
     outputsOf: (modelId) => [outputs.get(modelId)!],
     groups: (modelId, items) => groupByShape(plans.get(modelId)!, items),
     stack,

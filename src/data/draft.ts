@@ -1,7 +1,8 @@
 /** The first workload.yaml for a model and its data: what can be read from both, guesses marked as such. */
 import { relative, sep } from "node:path";
 import type { ModelHeader } from "../artifact/index.ts";
-import { AssayError } from "../base/index.ts";
+import { AssayError, figure } from "../base/index.ts";
+import { excludableDrop } from "../stats/index.ts";
 import { elementCount, type DataType } from "../tensor/index.ts";
 import type { Column, Columns, ListColumn } from "./columns.ts";
 import { isImagePath } from "./images.ts";
@@ -86,6 +87,19 @@ export interface DraftOptions {
   schema: string;
 }
 
+/** The largest loss to allow, with what it is: what so few items can exclude, or a share of the labels' own spread. */
+function draftDrop(metric: string, labels: Column, holdout: number): string {
+  const what = "largest loss against the baseline, in the metric's unit";
+  if (metric === "mse" && labels.kind === "numbers") {
+    const values = Array.from(labels.data, Number);
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+    return `${figure(variance / 100, 2)}  # ${what}: 1 % of the labels' variance`;
+  }
+  const least = metric === "top1" ? excludableDrop(holdout) : 0;
+  return least < 0.01 ? `0.01  # ${what}` : `${Math.ceil(1000 * least) / 1000}  # ${what}; ${holdout} items cannot exclude less`;
+}
+
 /** The text of workload.yaml. Throws DATA_UNREADABLE, or DATA_MISFIT when nothing in the data can be the labels. */
 export async function draftWorkload(
   models: readonly { id: string; path: string; header: ModelHeader }[],
@@ -130,9 +144,10 @@ export async function draftWorkload(
       ...(image ? [`      scale: ${1 / 255}  # bytes to 0–1; mend it if the model was trained otherwise`] : []),
     ].join("\n");
   });
-  const holdout = Math.max(1, Math.floor(columns.count * 0.6));
+  const least = Math.max(1, Math.floor(columns.count * 0.6));
   const calibration = Math.min(512, Math.floor(columns.count * 0.2));
-  const tuning = Math.min(512, columns.count - holdout - calibration);
+  const tuning = Math.min(512, columns.count - least - calibration);
+  const holdout = Math.min(2000, columns.count - calibration - tuning);
   return `# yaml-language-server: $schema=${schema}
 apiVersion: assay/v1
 name: ${name}
@@ -146,7 +161,7 @@ ${inputs.join("\n")}
   labels: ${yaml(labels)}
   score: { output: ${yaml(output.name)}, decode: ${decode} }
   task: ${task}${vector ? "  # recall of the nearest by cosine; classification if the output is scores" : ""}
-  split: { calibration: ${calibration}, tuning: ${tuning}, holdout: ${Math.min(2000, columns.count - calibration - tuning)} }
+  split: { calibration: ${calibration}, tuning: ${tuning}, holdout: ${holdout} }
 traffic:
   arrival: poisson
   ratePerSecond: 100  # your peak; leave it out to find the capacity
@@ -155,7 +170,7 @@ targets:  # yours to set
   successRatio: 0.995
 accuracy:
   metric: ${metric}
-  maxDrop: 0.01  # largest loss against the baseline, in the metric's unit
+  maxDrop: ${draftDrop(metric, labelColumn, holdout)}
 hardware:
   threads: ${Math.max(1, cores - 1)}  # cores that one replica may use
   # hourlyUsd: 0.10  # price of one replica; without it no cost is shown

@@ -94,6 +94,14 @@ function runRow(view: VisitView, name: string, targets: Targets): Verdict["runs"
   };
 }
 
+/** A baseline that is no better than one answer for every item was asked wrongly, most often. */
+function blindness({ name, accuracy }: Verdict["candidates"][number], { blind, betterIs }: Evidence["run"]["metric"]): string | null {
+  if (accuracy === null || blind === undefined) return null;
+  const { value } = accuracy.value;
+  if (betterIs === "higher" ? value > blind : value < blind) return null;
+  return `${name} has a ${accuracy.metric} of ${figure(value, 4)}; the same answer for every item would have ${figure(blind, 4)}: check data.inputs, data.labels and data.score`;
+}
+
 /**
  * The verdict on a run.
  * @param version the version of Assay that decides
@@ -126,6 +134,8 @@ export function decide(evidence: Evidence, version: string): Verdict {
     ),
   ];
   const answer = answerOf(judged, { ratePerSecond: rate, priced: workload.hardware.hourlyUsd !== undefined });
+  const blind = blindness(judged[0]!.verdict, run.metric);
+  if (blind !== null) answer.reasons.unshift(blind);
   const spentSeconds = (evidence.ends.at(-1)?.spentMs ?? 0) / 1000;
   const winner = answer.kind === "winner" ? judged.find(({ verdict: { id } }) => id === answer.candidate)?.verdict : undefined;
   const verdict: Verdict = {

@@ -122,8 +122,8 @@ export function judgeRate(views: readonly VisitView[], targets: Targets): Findin
   const usable = views.filter((view) => faultsOf(view, targets.threads).length === 0);
   if (usable.length === 0) {
     const [first] = views;
-    const why = first ? `: ${faultsOf(first, targets.threads).join("; ")}` : "";
-    return { outcome: "cannot-tell", reasons: [`no valid run${why}`], overshoot: Number.POSITIVE_INFINITY };
+    const why = first ? `no valid run: ${faultsOf(first, targets.threads).join("; ")}` : "not measured end to end";
+    return { outcome: "cannot-tell", reasons: [why], overshoot: Number.POSITIVE_INFINITY };
   }
   const sum = (pick: (view: VisitView) => number): number => usable.reduce((total, view) => total + pick(view), 0);
   const scheduled = sum((view) => view.scheduled);

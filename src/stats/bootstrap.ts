@@ -36,3 +36,6 @@ export function pairedProportions(better: number, worse: number, items: number):
   const down = clopperPearson(worse, items, 0.9) ?? nothing;
   return { value: items === 0 ? 0 : (better - worse) / items, low: up.low - down.high, high: up.high - down.low };
 }
+
+/** The least drop that so many right-or-wrong items can exclude: not one of them differs. */
+export const excludableDrop = (items: number): number => -pairedProportions(0, 0, items).low;

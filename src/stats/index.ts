@@ -2,4 +2,4 @@ export { closeness, type Closeness } from "./closeness.ts";
 export { holm, meanAndSd, meanInterval, pairedRatio, pairsToSee, smallestVisibleRatio, type Interval, type PairedRatio } from "./paired.ts";
 export { clopperPearson, wilsonInterval } from "./binomial.ts";
 export { certifiedUpperBound, percentile, percentileInterval, sampleFloor, type PercentileInterval } from "./quantile.ts";
-export { bootstrapMean, pairedProportions } from "./bootstrap.ts";
+export { bootstrapMean, excludableDrop, pairedProportions } from "./bootstrap.ts";

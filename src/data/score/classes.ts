@@ -2,7 +2,7 @@
 import type { Tensor } from "../../tensor/index.ts";
 import type { Workload } from "../../workload/index.ts";
 import type { Column } from "../columns.ts";
-import { labelFault, notFinite, noScore, oneByOne, same, singleLabels, type Scorer } from "./score.ts";
+import { labelFault, notFinite, noScore, oneByOne, same, singleLabels, type ItemScore, type Scorer } from "./score.ts";
 
 /** Right or wrong. Throws DATA_MISFIT when a label is no class. */
 export function classificationScorer({ data }: Workload, labels: Column): Scorer {
@@ -21,9 +21,17 @@ export function classificationScorer({ data }: Workload, labels: Column): Scorer
   }
   const classOf = (index: number): string | number => named?.[index] ?? index;
   const judge = (item: number, prediction: string | number) => ({ value: same(prediction, labelOf(item)) ? 1 : 0, prediction });
-  return oneByOne({ name: "top1", betterIs: "higher", binary: true }, (item, output) => {
+  const mostFrequent = (items: readonly number[]): number => {
+    const counts = new Map<unknown, number>();
+    for (const item of items) counts.set(labelOf(item), (counts.get(labelOf(item)) ?? 0) + 1);
+    return Math.max(0, ...counts.values()) / items.length;
+  };
+  const scoreOne = (item: number, output: Tensor): ItemScore => {
     const { data: values } = output;
-    if (decode === "label") return judge(item, typeof values[0] === "bigint" ? Number(values[0]) : (values[0] as string | number));
+    if (decode === "label") {
+      if (values.length !== 1) return noScore(`the output has ${values.length} values; decode: label reads one, argmax the largest`);
+      return judge(item, typeof values[0] === "bigint" ? Number(values[0]) : (values[0] as string | number));
+    }
     if (Array.isArray(values)) return noScore("the output holds texts; decode: label reads them");
     const fault = notFinite(output);
     if (fault) return noScore(fault);
@@ -37,7 +45,8 @@ export function classificationScorer({ data }: Workload, labels: Column): Scorer
     if (typeof label === "number" && !named && (label < 0 || label >= values.length))
       return noScore(`its label ${label} is outside the model's ${values.length} classes`);
     return judge(item, classOf(best));
-  });
+  };
+  return oneByOne({ name: "top1", betterIs: "higher", binary: true }, scoreOne, mostFrequent);
 }
 
 /**

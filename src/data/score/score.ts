@@ -15,10 +15,14 @@ export interface Metric {
   betterIs: "higher" | "lower";
   /** Whether values are 0 or 1. */
   binary: boolean;
+  /** Its value on the holdout for the best answer that is the same for every item; absent where there is none to tell. */
+  blind?: number;
 }
 
 export interface Scorer {
   metric: Metric;
+  /** The metric's value on those items for the best answer that is the same for each. */
+  blind?(items: readonly number[]): number;
   /** Scores of those items, in their order; an answer that is undefined did not come. */
   score(items: readonly number[], outputs: readonly (Tensor | undefined)[]): ItemScore[];
 }
@@ -26,8 +30,13 @@ export interface Scorer {
 export const noScore = (fault: string): ItemScore => ({ value: null, prediction: null, fault });
 
 /** A scorer that looks at one item at a time. */
-export const oneByOne = (metric: Metric, scoreOne: (item: number, output: Tensor) => ItemScore): Scorer => ({
+export const oneByOne = (
+  metric: Metric,
+  scoreOne: (item: number, output: Tensor) => ItemScore,
+  blind?: (items: readonly number[]) => number,
+): Scorer => ({
   metric,
+  ...(blind && { blind }),
   score: (items, outputs) =>
     items.map((item, at) => {
       const output = outputs[at];
