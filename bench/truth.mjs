@@ -51,7 +51,7 @@ async function measure(script, mode, more = {}) {
     uniqueAt: [uniqueAt],
     order: "shuffled",
     mode,
-    warmUpMs: 500,
+    warmUpMs: 2000,
     timeoutMs: 20_000,
     cap: { connections: 1024, policy: "queue" },
     seed: "1",
@@ -132,7 +132,7 @@ const quantile = (values, p) => values.toSorted((a, b) => a - b)[Math.max(0, Mat
   row("stream's end at 730: E2E", "680 ms", `${figure(metric("e2e").mean, 4)} ms`);
 }
 {
-  const { metric, run } = await measure(answer("at: 1, content: a", ...end(1)) + "freeze: { at: 1500, forMs: 2000 }\n", open(100, 6000));
+  const { metric, run } = await measure(answer("at: 1, content: a", ...end(1)) + "freeze: { at: 3500, forMs: 2000 }\n", open(100, 6000));
   const p = metric("ttft")
     .percentiles.map(({ value }) => figure(value, 3))
     .join(", ");

@@ -2,7 +2,7 @@
  * One run of the load generator: starts the sending thread and the watcher, streams the records to
  * disk while they come, and gives them back with what they cannot hold.
  */
-import { Worker } from "node:worker_threads";
+import { Worker, type WorkerOptions } from "node:worker_threads";
 import { AssayError } from "../base/index.ts";
 import { entryUrl, hostTicks } from "../host/index.ts";
 import type { GapCounts } from "./gaps.ts";
@@ -54,7 +54,10 @@ function carried(tables: readonly RecordTable[], windowMs: number): number {
 /** Pauses of the generator's own garbage collection that count against a run, milliseconds. */
 const pauseMs = 1;
 
-const start = (name: string, workerData?: unknown): Worker => new Worker(entryUrl(import.meta.url, name), { workerData });
+/** Small, so that its collections are many and short: pauses above 1 ms became a third (`bench/results/truth.md`). */
+const senderYoungMb = 4;
+
+const start = (name: string, options: WorkerOptions = {}): Worker => new Worker(entryUrl(import.meta.url, name), options);
 
 /**
  * Runs a plan against a server. Throws LOAD_FAILED when the generator itself fails, DISK_FULL when the
@@ -69,7 +72,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
   const before: RecordTable[] = [];
   const ticks = hostTicks();
   const watcher = start("./watcher.entry.js");
-  const sender = start("./sender.entry.js", work);
+  const sender = start("./sender.entry.js", { workerData: work, resourceLimits: { maxYoungGenerationSizeMb: senderYoungMb } });
   const stop = (): void => sender.postMessage("stop");
   signal?.addEventListener("abort", stop, { once: true });
   try {

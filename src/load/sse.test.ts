@@ -8,7 +8,7 @@ function eventsOf(text: string | Buffer, cuts: readonly number[] = []): { events
   const events: { data: string; name: string }[] = [];
   const reader = createEventReader((data, from, to, name) => events.push({ data: data.toString("utf8", from, to), name }));
   const places = [0, ...cuts, bytes.length];
-  for (let k = 1; k < places.length; k++) reader.push(bytes.subarray(places[k - 1], places[k]));
+  for (let k = 1; k < places.length; k++) reader.push(bytes, places[k - 1]!, places[k]!);
   return { events, open: reader.end() };
 }
 const dataOf = (text: string | Buffer, cuts?: readonly number[]): string[] => eventsOf(text, cuts).events.map(({ data }) => data);
@@ -44,6 +44,10 @@ describe("Server-Sent Events", () => {
       expect(eventsOf(text, cuts)).toEqual(whole);
     }
     expect(eventsOf(text, [...text.keys()])).toEqual(whole);
+  });
+
+  it("may be shorter than the word data", () => {
+    expect(eventsOf("a\n\n\n\ndata: b\n\nc\n\n").events).toEqual([{ data: "b", name: "" }]);
   });
 
   it("that no blank line ended are handed over at the end, and it is said", () => {

@@ -4,24 +4,27 @@
  * and a U+2028 inside a string are what they are: data.
  */
 
+import { HttpFault } from "./http.ts";
+
 /** The event's data lie in `bytes` from `from` to `to`, several lines of data joined by LF; valid during the call. */
 export type OnEvent = (bytes: Buffer, from: number, to: number, name: string) => void;
 
 export interface EventReader {
-  push(piece: Buffer): void;
-  /** The stream ended. What no blank line ended is handed over too; returns whether there was any. */
+  /** Takes `bytes` from `from` to `to`; they may change afterwards. Throws HttpFault. */
+  push(bytes: Buffer, from: number, to: number): void;
+  /** The stream ended. What no blank line ended is handed over too; returns whether there was any. The next push begins another stream. */
   end(): boolean;
 }
 
 const [LF, CR, COLON, SPACE] = [10, 13, 58, 32];
 const DATA = Buffer.from("data:");
+const byteOrderMark = 0xefbbbf;
 const mostLineBytes = 64 * 2 ** 20;
-
-export class EventFault extends Error {}
+const nothing = Buffer.alloc(0);
 
 export function createEventReader(onEvent: OnEvent): EventReader {
   /** Bytes of an event that is not whole. */
-  let rest: Buffer = Buffer.alloc(0);
+  let rest: Buffer = nothing;
   let afterCr = false;
   let first = true;
   let name = "";
@@ -29,16 +32,12 @@ export function createEventReader(onEvent: OnEvent): EventReader {
 
   /** The piece with every line end as LF. */
   const withLf = (piece: Buffer): Buffer => {
-    if (!afterCr && piece.indexOf(CR) < 0) return piece;
     const out = Buffer.allocUnsafe(piece.length);
     let used = 0;
     for (const byte of piece) {
-      if (byte === LF && afterCr) {
-        afterCr = false;
-        continue;
-      }
+      const second = byte === LF && afterCr;
       afterCr = byte === CR;
-      out[used++] = afterCr ? LF : byte;
+      if (!second) out[used++] = afterCr ? LF : byte;
     }
     return out.subarray(0, used);
   };
@@ -64,32 +63,58 @@ export function createEventReader(onEvent: OnEvent): EventReader {
     else if (field === "event") name = bytes.toString("utf8", value, to);
   };
 
-  return {
-    push(piece) {
-      const fresh = withLf(piece);
-      const bytes = rest.length === 0 ? fresh : Buffer.concat([rest, fresh]);
-      let at = first && bytes.length >= 3 && bytes.readUIntBE(0, 3) === 0xefbbbf ? 3 : 0;
-      if (bytes.length >= 3) first = false;
-      while (at < bytes.length) {
-        const end = bytes.indexOf(LF, at);
-        if (end < 0) break;
-        // Nearly every event is one line of data and a blank one.
-        if (parts.length === 0 && name === "" && end + 1 < bytes.length && bytes[end + 1] === LF && DATA.compare(bytes, at, at + 5) === 0) {
-          onEvent(bytes, bytes[at + 5] === SPACE ? at + 6 : at + 5, end, "");
-          at = end + 2;
-          continue;
-        }
+  /** Takes whole lines; returns where it got to. */
+  const scan = (bytes: Buffer, from: number, to: number): number => {
+    let at = from;
+    while (at < to) {
+      const end = bytes.indexOf(LF, at);
+      if (end < 0 || end >= to) break;
+      // Nearly every event is one line of data and a blank one.
+      if (
+        parts.length === 0 &&
+        name === "" &&
+        end + 1 < to &&
+        bytes[end + 1] === LF &&
+        end - at >= DATA.length &&
+        DATA.compare(bytes, at, at + DATA.length) === 0
+      ) {
+        onEvent(bytes, bytes[at + 5] === SPACE ? at + 6 : at + 5, end, "");
+        at = end + 2;
+      } else {
         line(bytes, at, end);
         at = end + 1;
       }
-      if (bytes.length - at > mostLineBytes) throw new EventFault(`a line is longer than ${mostLineBytes} bytes`);
-      rest = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
+    }
+    return at;
+  };
+  const afterMark = (bytes: Buffer, from: number, to: number): number => {
+    if (!first) return from;
+    if (to - from >= 3) first = false;
+    return to - from >= 3 && bytes.readUIntBE(from, 3) === byteOrderMark ? from + 3 : from;
+  };
+
+  return {
+    push(bytes, from, to) {
+      const cr = afterCr ? from : bytes.indexOf(CR, from);
+      const plain = cr < 0 || cr >= to;
+      if (plain && rest.length === 0) {
+        const at = scan(bytes, afterMark(bytes, from, to), to);
+        if (at < to) rest = Buffer.from(bytes.subarray(at, to));
+      } else {
+        const fresh = plain ? bytes.subarray(from, to) : withLf(bytes.subarray(from, to));
+        const all = rest.length === 0 ? fresh : Buffer.concat([rest, fresh]);
+        const at = scan(all, afterMark(all, 0, all.length), all.length);
+        rest = at === all.length ? nothing : Buffer.from(all.subarray(at));
+      }
+      if (rest.length > mostLineBytes) throw new HttpFault(`a line is longer than ${mostLineBytes} bytes`);
     },
     end() {
       if (rest.length > 0) line(rest, 0, rest.length);
-      rest = Buffer.alloc(0);
       const open = parts.length > 0;
       dispatch();
+      rest = nothing;
+      afterCr = false;
+      first = true;
       return open;
     },
   };

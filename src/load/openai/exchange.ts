@@ -3,7 +3,7 @@ import type { Exchange, ExchangeNotes, ExchangeReader } from "../exchange.ts";
 import { createAnswerStream } from "../http-stream.ts";
 import type { Head } from "../http.ts";
 import type { OutcomeClass } from "../records.ts";
-import { createEventReader, type EventReader } from "../sse.ts";
+import { createEventReader } from "../sse.ts";
 import { createFrameReader } from "./frames.ts";
 
 /** Bytes of an answer that is no stream, kept to read its error. */
@@ -19,8 +19,7 @@ export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
   let begun = false;
   let unended = false;
   let kept: Buffer[] = [];
-  const newEvents = (): EventReader => createEventReader((bytes, from, to) => frames.event(bytes, from, to, at));
-  let events = newEvents();
+  const events = createEventReader((bytes, from, to) => frames.event(bytes, from, to, at));
   const made: Exchange = {
     outcome: "good",
     status: 0,
@@ -39,10 +38,10 @@ export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
       streams = found.type.startsWith("text/event-stream");
       made.bytes = 0;
     },
-    body(piece) {
-      made.bytes += piece.length;
-      if (streams) events.push(piece);
-      else if (made.bytes <= mostKept) kept.push(Buffer.from(piece));
+    body(bytes, from, to) {
+      made.bytes += to - from;
+      if (streams) events.push(bytes, from, to);
+      else if (made.bytes <= mostKept) kept.push(Buffer.from(bytes.subarray(from, to)));
     },
     end() {
       if (streams) unended = events.end();
@@ -91,8 +90,9 @@ export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
   };
   const restart = (): void => {
     frames.reset();
-    events = newEvents();
-    [head, over, begun, kept] = [null, false, false, []];
+    head = null;
+    over = begun = false;
+    if (kept.length > 0) kept = [];
   };
 
   return {

@@ -48,6 +48,7 @@ interface Frame {
 }
 
 const [QUOTE, BACKSLASH] = [34, 92];
+const unset = noTokens();
 const doneMark = Buffer.from("[DONE]");
 /** Shortest start by which an event is known: shorter ones say too little. */
 const leastKnown = 16;
@@ -132,7 +133,8 @@ export function createFrameReader(onGap: (ms: number) => void): FrameReader {
       if (bears && state.tokens.frames === 1) state.tokens.firstTokens = frame.usage.completion_tokens ?? 0;
     }
     const one = choices.length === 1 && calls === "" && (thoughts === "") !== (texts === "");
-    if (one && !finishes && !frame.usage) {
+    // From the second on: what is read once only is not worth knowing again.
+    if (one && !finishes && !frame.usage && state.tokens.frames > 1) {
       const around = aroundText(bytes.subarray(from, to), thoughts || texts);
       before = around?.before ?? null;
       behind = around?.behind ?? null;
@@ -149,8 +151,10 @@ export function createFrameReader(onGap: (ms: number) => void): FrameReader {
       else parse(bytes, from, to, at);
     },
     reset() {
-      Object.assign(state.tokens, noTokens());
-      Object.assign(state, { finished: false, done: false, error: null, strange: 0 });
+      Object.assign(state.tokens, unset);
+      state.finished = state.done = false;
+      state.error = null;
+      state.strange = 0;
       before = behind = null;
     },
   };
