@@ -10,7 +10,7 @@ const request = Buffer.from("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
 const server = fork(new URL("raw-server.mjs", import.meta.url), [String(request.byteLength)]);
 const port = await new Promise((resolve) => server.once("message", resolve));
 const plan = {
-  protocol: "oip",
+  speech: { protocol: "oip", outputs: null },
   host: "127.0.0.1",
   port,
   requests: [request],
@@ -19,7 +19,6 @@ const plan = {
   timeoutMs: 5000,
   cap: { connections: 64, policy: "queue" },
   seed: "1",
-  outputs: null,
 };
 const bare = () =>
   new Promise((resolve) =>

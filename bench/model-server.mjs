@@ -42,7 +42,7 @@ const measure = async ({ host, port }, binary, concurrency) => {
   );
   const durationMs = 1500;
   const { table, context } = await runLoad({
-    protocol: "oip",
+    speech: { protocol: "oip", outputs: ["logits"] },
     host,
     port,
     requests,
@@ -52,7 +52,6 @@ const measure = async ({ host, port }, binary, concurrency) => {
     timeoutMs: 5000,
     cap: { connections: 64, policy: "queue" },
     seed: "1",
-    outputs: ["logits"],
   });
   const { latencyMs, ledger, scheduled } = summarise(table, context, { latencyLimitMs: null });
   if (ledger.good !== scheduled) throw new Error(`not every answer was good: ${JSON.stringify(ledger)}`);

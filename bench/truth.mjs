@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { encodeCompletion, hasTokens, runLoad, summarise, summariseTokens } from "../dist/load/index.js";
+import { encodePrompt, hasTokens, runLoad, summarise, summariseFigures } from "../dist/load/index.js";
 import { figure, median, place } from "./place.mjs";
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -32,19 +32,17 @@ async function serve(script) {
 async function measure(script, mode, more = {}) {
   const server = await serve(script);
   const place_ = { host: "127.0.0.1", port: server.port, path: "/v1" };
-  const { bytes, uniqueAt } = encodeCompletion({
-    place: place_,
-    api: "chat",
-    key: null,
-    model: "m",
-    prompt: "0000000000 a",
-    maxTokens: 8,
-    more: {},
-  });
+  const { bytes, uniqueAt } = encodePrompt(
+    "openai-chat",
+    place_,
+    null,
+    { model: "m", prompt: "0000000000 a", maxTokens: 8, stream: true },
+    {},
+  );
   const before = process.cpuUsage();
   const began = performance.now();
   const { table, context } = await runLoad({
-    protocol: "openai",
+    speech: { protocol: "prompt", api: "openai-chat", stream: true },
     host: place_.host,
     port: server.port,
     requests: [bytes],
@@ -55,7 +53,6 @@ async function measure(script, mode, more = {}) {
     timeoutMs: 20_000,
     cap: { connections: 1024, policy: "queue" },
     seed: "1",
-    outputs: null,
     ...more,
   });
   const { user, system } = process.cpuUsage(before);
@@ -63,7 +60,7 @@ async function measure(script, mode, more = {}) {
   const late = await server.close();
   if (!hasTokens(table)) throw new Error("no tokens");
   const run = summarise(table, context, { latencyLimitMs: null });
-  const tokens = summariseTokens(table, context, [], true);
+  const tokens = summariseFigures(table, context, [], true);
   const metric = (tag) => tokens.metrics.find((one) => one.tag === tag);
   const column = (from, to) => Array.from(to, (at, row) => (at - from[row]) / 1e6);
   return { table, context, run, tokens, metric, late, cpuSeconds: (user + system) / 1e6, seconds, column };

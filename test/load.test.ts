@@ -27,7 +27,7 @@ function scripted(reply: Reply): Promise<number> {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const plan = (port: number, more: Partial<LoadPlan> = {}): LoadPlan => ({
-  protocol: "oip",
+  speech: { protocol: "oip", outputs: null },
   host: "127.0.0.1",
   port,
   requests: [Buffer.from("GET / HTTP/1.1\r\n".padEnd(16).slice(0, 16))],
@@ -37,7 +37,6 @@ const plan = (port: number, more: Partial<LoadPlan> = {}): LoadPlan => ({
   timeoutMs: 300,
   cap: { connections: 16, policy: "queue" },
   seed: "1",
-  outputs: null,
   ...more,
 });
 const sumUp = async (own: LoadPlan, signal?: AbortSignal) => {
@@ -103,7 +102,7 @@ describe("the load generator", () => {
 
   it("calls a 200 without the outputs a protocol error", async () => {
     const port = await scripted((socket) => void socket.write(ok));
-    expect((await sumUp(plan(port, { outputs: ["y"] }))).ledger.protocol_error).toBe(100);
+    expect((await sumUp(plan(port, { speech: { protocol: "oip", outputs: ["y"] } }))).ledger.protocol_error).toBe(100);
   });
 
   it("counts connections that are refused", async () => {

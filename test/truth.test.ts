@@ -1,6 +1,6 @@
 /** The load generator against the truth server: what the script says is what the records say. */
 import { afterEach, describe, expect, it } from "vitest";
-import { encodeCompletion, hasTokens, runLoad, summarise, summariseTokens, type LoadPlan } from "../src/load/index.ts";
+import { encodePrompt, hasTokens, runLoad, summarise, summariseFigures, type LoadPlan } from "../src/load/index.ts";
 import { parseTruthScript, startTruthServer } from "../src/truth/index.ts";
 
 const closers: (() => Promise<void>)[] = [];
@@ -13,17 +13,15 @@ async function measure(script: string, more: Partial<LoadPlan> = {}) {
   const server = await startTruthServer(parseTruthScript(script), { host: "127.0.0.1", port: 0 });
   closers.push(() => server.close());
   const place = { host: "127.0.0.1", port: server.port, path: "/v1" };
-  const { bytes, uniqueAt } = encodeCompletion({
+  const { bytes, uniqueAt } = encodePrompt(
+    "openai-chat",
     place,
-    api: "chat",
-    key: null,
-    model: "truth",
-    prompt: "0000000000 hello",
-    maxTokens: 8,
-    more: {},
-  });
+    null,
+    { model: "truth", prompt: "0000000000 hello", maxTokens: 8, stream: true },
+    {},
+  );
   const { table, context } = await runLoad({
-    protocol: "openai",
+    speech: { protocol: "prompt", api: "openai-chat", stream: true },
     host: place.host,
     port: place.port,
     requests: Array.from({ length: 4 }, () => bytes),
@@ -34,12 +32,11 @@ async function measure(script: string, more: Partial<LoadPlan> = {}) {
     timeoutMs: 1500,
     cap: { connections: 8, policy: "queue" },
     seed: "1",
-    outputs: null,
     ...more,
   });
   if (!hasTokens(table)) throw new Error("no tokens");
   const run = summarise(table, context, { latencyLimitMs: 1000 });
-  const tokens = summariseTokens(table, context, [], true);
+  const tokens = summariseFigures(table, context, [], true);
   const meanOf = (tag: string): number => tokens.metrics.find((metric) => metric.tag === tag)!.mean!;
   return { server, table, context, run, tokens, meanOf };
 }
@@ -95,15 +92,13 @@ answers:
         requests: Array.from(
           { length: 7 },
           () =>
-            encodeCompletion({
-              place: { host: "h", port: 1, path: "" },
-              api: "completions",
-              key: "secret",
-              model: "m",
-              prompt: "0000000000",
-              maxTokens: 1,
-              more: {},
-            }).bytes,
+            encodePrompt(
+              "openai-completions",
+              { host: "h", port: 1, path: "" },
+              "secret",
+              { model: "m", prompt: "0000000000", maxTokens: 1, stream: true },
+              {},
+            ).bytes,
         ),
         uniqueAt: [],
       },

@@ -102,12 +102,11 @@ export function openFleet({ dataset, arrival, itemsPerRequest, cores, timeoutMs,
     return run;
   };
   const planOf = (server: ModelServer, contender: Contender): Omit<LoadPlan, "order" | "mode" | "seed" | "requests" | "warmUpMs"> => ({
-    protocol: "oip",
     host: server.host,
     port: server.port,
     timeoutMs,
     cap: { connections, policy: "queue" },
-    outputs: dataset.outputsOf(contender.candidate.model),
+    speech: { protocol: "oip", outputs: dataset.outputsOf(contender.candidate.model) },
   });
 
   return {

@@ -7,13 +7,4 @@ export { openFleet, type Contender, type Fleet } from "./fleet.ts";
 export { emptyEvidence, addStep, loadEvidence, type AccuracyView, type Evidence, type VisitView } from "./view.ts";
 export { search, type ArmVisit, type SearchResult, type SearchSpace } from "./search.ts";
 export { ratioOverRounds, type Arm, type Visited } from "./visits.ts";
-export {
-  endpointDocument,
-  endpointKind,
-  isEndpointRun,
-  loadEndpointRun,
-  measureEndpoint,
-  placeOf,
-  type EndpointQuestion,
-  type EndpointRun,
-} from "./endpoint.ts";
+export * from "./endpoint/index.ts";

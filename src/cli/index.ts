@@ -1,6 +1,6 @@
 /** The command line: what there is, and which file does it; a command's rooms load when it is asked for. */
 import { Command, CommanderError } from "commander";
-import type { BenchOptions } from "./bench.ts";
+import { addBench } from "./bench/command.ts";
 import { fail } from "./fail.ts";
 import type { ServeOptions } from "./serve-model.ts";
 import type { TruthServerOptions } from "./truth-server.ts";
@@ -104,36 +104,9 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     .action(async (artifact: string, options: ServeOptions) => {
       status = await (await import("./serve-model.ts")).runServeModel(artifact, options);
     });
-  program
-    .command("bench")
-    .description("measure an endpoint that runs already")
-    .argument("<protocol>", "openai: a server that speaks OpenAI's chat or text completions")
-    .argument("<url>", "its base URL, such as http://127.0.0.1:8000/v1")
-    .requiredOption("--model <name>", "model's name in the request")
-    .option("--api <call>", "chat or completions", "chat")
-    .option("--rate <number>", "requests per second, sent on schedule whatever the server does")
-    .option("--concurrency <number>", "requests in flight instead: the next when one ends")
-    .option("--arrival <kind>", "how requests are spread: poisson, constant or gamma:<variation>", "poisson")
-    .option("--duration <time>", "length of the measurement", "30s")
-    .option("--warm-up <time>", "the same load before it, not counted", "2s")
-    .option("--timeout <time>", "when a request is given up", "60s")
-    .option("--connections <number>", "most connections; beyond it requests wait, and the wait counts", "1024")
-    .option("--input <tokens>", "prompt length, fitted by the server's own count", "256")
-    .option("--output <tokens>", "most tokens of an answer", "128")
-    .option("--target <limit...>", "limit on a percentile: ttft.p99=500ms tpot.p99=40ms e2e.p95=5s")
-    .option("--body <json>", "further fields of each request: '{\"ignore_eos\": true}'")
-    .option("--key-env <name>", "environment variable that holds the key")
-    .option("--key-file <file>", "file that holds the key")
-    .option("--seed <text>", "root of all random streams; drawn unless said")
-    .option("--out <folder>", "run folder; ./assay-runs/bench-<time> unless said")
-    .option("--json", "print one JSON document")
-    .addHelpText(
-      "after",
-      "\nExit status: 0 every target is met · 2 bad input · 3 one is missed · 4 cannot tell yet, or the run is invalid · 130 interrupted",
-    )
-    .action(async (protocol: string, url: string, options: BenchOptions) => {
-      status = await (await import("./bench.ts")).runBench(protocol, url, options);
-    });
+  addBench(program, async (protocol, place, options) => {
+    status = await (await import("./bench/index.ts")).runBench(protocol, place, options);
+  });
   program
     .command("truth-server")
     .description("run a server whose every time is scripted, to check a load generator against")

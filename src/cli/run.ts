@@ -8,7 +8,7 @@ import { endpointDocument, isEndpointRun, loadEndpointRun } from "../bench/index
 import { compareVerdicts, type Verdict } from "../decide/index.ts";
 import { renderComparison, renderEndpoint } from "../report/index.ts";
 import { showVerdict } from "./decide.ts";
-import { endpointStatus } from "./bench.ts";
+import { endpointStatus } from "./bench/index.ts";
 import { failKinds, statusOf, writeExchange, type ExchangeOptions } from "./exchange.ts";
 import { finishedRun, publish, reportName, shownPath, verdictName, verdictText } from "./run-folder.ts";
 import { version } from "./version.ts";
@@ -44,7 +44,8 @@ function verifyEndpoint(folder: string): number {
   const changed = changedFields(stored, endpointDocument(found));
   if (changed.length > 0)
     throw new AssayError("RUN_MISMATCH", `the stored figures differ from what the records give in: ${changed.slice(0, 20).join(", ")}`);
-  process.stdout.write(`The records give the stored figures. ${found.table.length} requests checked.\n`);
+  const requests = found.visits.reduce((sum, { table }) => sum + table.length, 0);
+  process.stdout.write(`The records give the stored figures. ${requests} requests checked.\n`);
   return 0;
 }
 

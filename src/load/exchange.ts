@@ -1,5 +1,5 @@
 /** The one interface behind which a protocol stands for the sender: bytes that were read → what the answer was worth. */
-import type { HttpAnswer } from "./http.ts";
+import type { HttpAnswer } from "./http/answer.ts";
 import type { OutcomeClass } from "./records.ts";
 import type { TokenTimes } from "./token-times.ts";
 

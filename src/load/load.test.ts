@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createAnswerReader, parseTiming } from "./http.ts";
+import { createAnswerReader, parseTiming } from "./http/answer.ts";
 import { createJudge, decodeInfer, encodeInfer } from "./oip/infer.ts";
 import { createTable, openRecords, outcomeNumber, readRecords, type OutcomeClass, type RecordTable } from "./records.ts";
 import { arrivalTimes, itemOrder } from "./schedule.ts";
@@ -20,12 +20,12 @@ const gapsOf = (next: () => number, n: number): number[] => {
 
 describe("arrivals", () => {
   it("named constant have no spread", () => {
-    const [mean, sd] = meanAndSd(gapsOf(arrivalTimes({ kind: "constant" }, 10, "42"), 1000));
+    const [mean, sd] = meanAndSd(gapsOf(arrivalTimes({ kind: "constant" }, { kind: "constant", perSecond: 10 }, "42"), 1000));
     expect(mean).toBeCloseTo(100, 9);
     expect(sd).toBeLessThan(1e-9);
   });
   it("named poisson have CV 1, counts per second with dispersion 1, and no memory", () => {
-    const next = arrivalTimes({ kind: "poisson" }, 10, "42");
+    const next = arrivalTimes({ kind: "poisson" }, { kind: "constant", perSecond: 10 }, "42");
     const times = Array.from({ length: 40_000 }, next);
     const gaps = times.slice(1).map((at, i) => at - times[i]!);
     const [mean, sd] = meanAndSd(gaps);
@@ -42,13 +42,14 @@ describe("arrivals", () => {
   });
   it("of a gamma have the CV that was asked", () => {
     for (const cv of [0.5, 2]) {
-      const [mean, sd] = meanAndSd(gapsOf(arrivalTimes({ kind: "gamma", cv }, 100, "7"), 40_000));
+      const [mean, sd] = meanAndSd(gapsOf(arrivalTimes({ kind: "gamma", cv }, { kind: "constant", perSecond: 100 }, "7"), 40_000));
       expect(sd / mean / cv).toBeGreaterThan(0.94);
       expect(sd / mean / cv).toBeLessThan(1.06);
     }
   });
   it("are the same for the same seed and others for another", () => {
-    const first = (seed: string): number[] => Array.from({ length: 5 }, arrivalTimes({ kind: "poisson" }, 10, seed));
+    const first = (seed: string): number[] =>
+      Array.from({ length: 5 }, arrivalTimes({ kind: "poisson" }, { kind: "constant", perSecond: 10 }, seed));
     expect(first("a")).toEqual(first("a"));
     expect(first("a")).not.toEqual(first("b"));
   });

@@ -1,9 +1,10 @@
 /** What a run is asked to do, and what it tells besides its records. */
 import { z } from "zod";
-import type { Arrival } from "./schedule.ts";
+import type { Speech } from "./protocols.ts";
+import type { Arrival, RateProfile } from "./schedule.ts";
 
 export interface LoadPlan {
-  protocol: "oip" | "openai";
+  speech: Speech;
   host: string;
   port: number;
   /** Whether the connection is TLS. */
@@ -11,11 +12,19 @@ export interface LoadPlan {
   /** Complete HTTP/1.1 requests; one is drawn for each arrival. */
   requests: readonly Uint8Array[];
   /** Where each request has ten bytes that are replaced by its place in the schedule, so that no two are alike; absent = none. */
-  uniqueAt?: readonly number[];
+  uniqueAt?: readonly (number | undefined)[];
   /** shuffled = passes over all requests in random order; once = each exactly once, in order, then the run ends. */
   order: "shuffled" | "once";
   mode:
-    | { kind: "open"; arrival: Arrival; ratePerSecond: number; durationMs: number }
+    | {
+        kind: "open";
+        arrival: Arrival;
+        /** The mean over the window. */ ratePerSecond: number;
+        /** How the rate moves; absent = it does not. */ profile?: RateProfile;
+        durationMs: number;
+      }
+    /** @property dueMs when each request is due, ascending, milliseconds from the window's start */
+    | { kind: "trace"; dueMs: readonly number[] }
     | { kind: "closed"; concurrency: number; /** null = until every request was sent once */ durationMs: number | null };
   /** The same load before the window, handed over without draining and not recorded, milliseconds. */
   warmUpMs: number;
@@ -24,12 +33,31 @@ export interface LoadPlan {
   cap: { connections: number; policy: "queue" | "drop" };
   /** Root of the streams `arrivals` and `items`. */
   seed: string;
-  /** Open Inference Protocol: outputs that a good answer holds; null = any 200 is good. */
-  outputs: readonly string[] | null;
   /** Whether to return the bodies of the answers. */
   keepBodies?: boolean;
+  /** Whether the sending thread tells how it goes, twice a second. */
+  ticks?: boolean;
   /** Arrow file of the records. */
   recordsPath?: string;
+}
+
+/** How a run goes, of all its requests so far, the warm-up's included. */
+export interface LoadTick {
+  /** Since the window began, milliseconds; below 0 = the warm-up. */
+  atMs: number;
+  inFlight: number;
+  /** Requests that wait for a connection. */
+  waiting: number;
+  /** By outcome class. */
+  ended: readonly number[];
+  /** Mean latency of those that ended well since the last tick, milliseconds; NaN = none. */
+  latencyMs: number;
+  /** Mean time to first token of those; NaN = none. */
+  ttftMs: number;
+  /** Tokens of those. */
+  tokens: number;
+  /** The largest lag of the generator since the last tick, milliseconds. */
+  lagMs: number;
 }
 
 const pair = z.tuple([z.number(), z.number()]);

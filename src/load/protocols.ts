@@ -1,9 +1,18 @@
 /** Which protocols the sender speaks: one line each. */
+import { createStreamReader } from "./answers/streamed.ts";
+import { createJsonReader } from "./answers/whole.ts";
 import type { ExchangeNotes, ExchangeReader } from "./exchange.ts";
-import { createOipReader } from "./oip/exchange.ts";
 import { createJudge } from "./oip/infer.ts";
-import { createOpenAiReader } from "./openai/exchange.ts";
-import type { LoadPlan } from "./plan.ts";
+import { createOipReader } from "./oip/reader.ts";
+import { promptApis, type PromptApiName } from "./prompts.ts";
+import { createTemplateReader, type Check } from "./template/checks.ts";
+
+/** What is spoken on the connections of a run. */
+export type Speech =
+  /** @param outputs that a good answer holds; null = any 200 is good */
+  | { protocol: "oip"; outputs: readonly string[] | null }
+  | { protocol: "prompt"; api: PromptApiName; stream: boolean }
+  | { protocol: "template"; checks: readonly Check[] };
 
 export interface Speaker {
   /** Whether the records tell of tokens. */
@@ -12,13 +21,18 @@ export interface Speaker {
   open(notes: ExchangeNotes): ExchangeReader;
 }
 
-export function speakerOf(plan: Pick<LoadPlan, "protocol" | "outputs">): Speaker {
-  switch (plan.protocol) {
+export function speakerOf(speech: Speech): Speaker {
+  switch (speech.protocol) {
     case "oip": {
-      const judge = createJudge(plan.outputs);
+      const judge = createJudge(speech.outputs);
       return { tokens: false, open: () => createOipReader(judge) };
     }
-    case "openai":
-      return { tokens: true, open: createOpenAiReader };
+    case "prompt": {
+      const { dialect } = promptApis[speech.api];
+      const create = speech.stream ? createStreamReader : createJsonReader;
+      return { tokens: true, open: (notes) => create(dialect, notes) };
+    }
+    case "template":
+      return { tokens: false, open: (notes) => createTemplateReader(speech.checks, notes) };
   }
 }

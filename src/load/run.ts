@@ -6,10 +6,10 @@ import { Worker, type WorkerOptions } from "node:worker_threads";
 import { AssayError } from "../base/index.ts";
 import { entryUrl, hostTicks } from "../host/index.ts";
 import type { GapCounts } from "./gaps.ts";
-import type { LoadContext, LoadPlan } from "./plan.ts";
+import type { LoadContext, LoadPlan, LoadTick } from "./plan.ts";
 import { rowAt } from "./metrics/index.ts";
 import { hasTokens, joinTables, openRecords, type RecordTable } from "./records.ts";
-import { tokensWithin } from "./tokens.ts";
+import { tokensWithin } from "./figures.ts";
 
 export interface KeptBody {
   item: number;
@@ -33,7 +33,7 @@ interface SenderDone {
   peculiarities: [string, number][];
 }
 /** What the sending thread says. */
-export type FromSender = { block: RecordTable; warmUp: boolean } | { done: SenderDone };
+export type FromSender = { block: RecordTable; warmUp: boolean } | { tick: LoadTick } | { done: SenderDone };
 
 export interface LoadRun {
   table: RecordTable;
@@ -51,6 +51,17 @@ function carried(tables: readonly RecordTable[], windowMs: number): number {
   return tokens;
 }
 
+function offeredBy(mode: LoadPlan["mode"]): number | null {
+  switch (mode.kind) {
+    case "open":
+      return mode.ratePerSecond;
+    case "trace":
+      return mode.dueMs.length / Math.max(0.001, (mode.dueMs.at(-1) ?? 0) / 1000);
+    case "closed":
+      return null;
+  }
+}
+
 /** Pauses of the generator's own garbage collection that count against a run, milliseconds. */
 const pauseMs = 1;
 
@@ -63,7 +74,7 @@ const start = (name: string, options: WorkerOptions = {}): Worker => new Worker(
  * Runs a plan against a server. Throws LOAD_FAILED when the generator itself fails, DISK_FULL when the
  * records find no room. When the signal fires, what is open becomes `cancelled`, and it returns at once.
  */
-export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<LoadRun> {
+export async function runLoad(plan: LoadPlan, signal?: AbortSignal, onTick?: (tick: LoadTick) => void): Promise<LoadRun> {
   signal?.throwIfAborted();
   const { recordsPath, ...work } = plan;
   const writer = recordsPath === undefined ? null : openRecords(recordsPath);
@@ -72,7 +83,10 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
   const before: RecordTable[] = [];
   const ticks = hostTicks();
   const watcher = start("./watcher.entry.js");
-  const sender = start("./sender.entry.js", { workerData: work, resourceLimits: { maxYoungGenerationSizeMb: senderYoungMb } });
+  const sender = start("./sender.entry.js", {
+    workerData: { ...work, ticks: onTick !== undefined },
+    resourceLimits: { maxYoungGenerationSizeMb: senderYoungMb },
+  });
   const stop = (): void => sender.postMessage("stop");
   signal?.addEventListener("abort", stop, { once: true });
   try {
@@ -81,6 +95,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
         reject(new AssayError("LOAD_FAILED", `the sending thread ended: ${String(cause)}`, { cause }));
       sender.on("message", (message: FromSender) => {
         if ("done" in message) return resolve(message.done);
+        if ("tick" in message) return onTick?.(message.tick);
         if (message.warmUp) return void before.push(message.block);
         tables.push(message.block);
         writer?.write(message.block);
@@ -104,7 +119,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal): Promise<Loa
     return {
       table: joinTables(tables),
       context: {
-        openRatePerSecond: plan.mode.kind === "open" ? plan.mode.ratePerSecond : null,
+        openRatePerSecond: offeredBy(plan.mode),
         windowMs,
         timeoutMs: plan.timeoutMs,
         stalls: [...stalls.filter((gap) => !overlaps(gap)), ...watched]

@@ -3,25 +3,24 @@
  * spins on setImmediate, which lets sockets be read between turns; it uses a whole core by design
  * (`bench/results/load-generator.md`). Records leave in blocks as their last request ends.
  */
-import { connect, type Socket } from "node:net";
-import { connect as connectSecurely } from "node:tls";
+import type { Socket } from "node:net";
 import { PerformanceObserver } from "node:perf_hooks";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Exchange, ExchangeReader } from "./exchange.ts";
 import { createGapHistogram } from "./gaps.ts";
-import { HttpFault } from "./http.ts";
+import { HttpFault } from "./http/answer.ts";
 import type { LoadPlan } from "./plan.ts";
 import { speakerOf } from "./protocols.ts";
-import { buffersOf, createTable, headOf, outcomeNumber, type OutcomeClass, type RecordTable } from "./records.ts";
+import type { OutcomeClass } from "./records.ts";
 import type { FromSender, KeptBody } from "./run.ts";
 import { arrivalTimes, itemOrder } from "./schedule.ts";
+import { createLedger, type Pending } from "./sender/ledger.ts";
+import { createPulse } from "./sender/pulse.ts";
+import { reach } from "./sender/reach.ts";
 
 const plan = workerData as LoadPlan;
 const port = parentPort!;
 const now = (): number => performance.now();
-const blockRows = 8192;
-/** Small, so that the warm-up has handed some over before the window begins. */
-const warmUpRows = 512;
 /** Most sends in one turn, so that answers are read in between. */
 const burst = 64;
 /** A turn that takes longer than this without work of ours is a stall, milliseconds. */
@@ -33,20 +32,6 @@ const workMsPerByte = 1e-6;
 /** Garbage collections from this length on are noted, so that none is taken for a stall of the host, milliseconds. */
 const leastPauseMs = 0.1;
 
-/** Blocks of the warm-up are filled and handed over like any other: code that the window is first to run would be compiled in it. */
-interface Block {
-  table: RecordTable;
-  warmUp: boolean;
-  used: number;
-  open: number;
-  closed: boolean;
-}
-interface Pending {
-  block: Block;
-  row: number;
-  item: number;
-  due: number;
-}
 interface Connection {
   socket: Socket;
   reader: ExchangeReader;
@@ -57,13 +42,29 @@ interface Connection {
   dead: boolean;
 }
 
-const speaker = speakerOf(plan);
+const speaker = speakerOf(plan.speech);
 const closedLoop = plan.mode.kind === "closed" ? plan.mode : null;
-const openLoop = plan.mode.kind === "open" ? plan.mode : null;
+/** Whether requests leave by a schedule. */
+const scheduled = !closedLoop;
 const capacity = closedLoop ? closedLoop.concurrency : plan.cap.connections;
 const nextItem = itemOrder(plan.order, plan.requests.length, plan.seed);
-const nextArrival = openLoop ? arrivalTimes(openLoop.arrival, openLoop.ratePerSecond, plan.seed) : null;
-const durationMs = openLoop?.durationMs ?? closedLoop?.durationMs ?? null;
+const nextArrival = dueTimes();
+const durationMs = plan.mode.kind === "trace" ? (plan.mode.dueMs.at(-1) ?? 0) + 1 : plan.mode.durationMs;
+
+/** Due times from the warm-up's beginning, milliseconds; null = closed loop. */
+function dueTimes(): (() => number) | null {
+  const { mode, warmUpMs, seed } = plan;
+  switch (mode.kind) {
+    case "open":
+      return arrivalTimes(mode.arrival, mode.profile ?? { kind: "constant", perSecond: mode.ratePerSecond }, seed, warmUpMs);
+    case "trace": {
+      let next = 0;
+      return () => warmUpMs + (mode.dueMs[next++] ?? Number.POSITIVE_INFINITY);
+    }
+    case "closed":
+      return null;
+  }
+}
 
 const idle: Connection[] = [];
 const busy = new Set<Connection>();
@@ -76,10 +77,10 @@ const gaps = createGapHistogram();
 const peculiarities = new Map<string, number>();
 /** Kinds that are told apart; more would be texts that name their own request. */
 const mostPeculiarities = 100;
+/** Milliseconds between two words on how it goes. */
+const tickMs = 500;
 let opened = 0;
 let alive = 0;
-let recorded = 0;
-let block: Block | null = null;
 let finishedScheduling = false;
 let aborted = false;
 let handled = 0;
@@ -89,51 +90,27 @@ let lastSample = 0;
 const begin = now() + 5;
 const windowStart = begin + plan.warmUpMs;
 const windowEnd = durationMs === null ? Number.POSITIVE_INFINITY : windowStart + durationMs;
-const ns = (ms: number): number => Math.round((ms - windowStart) * 1e6);
-
-function rowFor(due: number, item: number): Pending {
-  const warmUp = due < windowStart && plan.warmUpMs > 0;
-  if (!block || block.used === block.table.length || block.warmUp !== warmUp) {
-    const last = block;
-    block = { table: createTable(warmUp ? warmUpRows : blockRows, speaker.tokens), warmUp, used: 0, open: 0, closed: false };
-    if (last) {
-      last.closed = true;
-      flush(last);
-    }
-  }
-  const row = block.used++;
-  block.open++;
-  const { table } = block;
-  table.index[row] = warmUp ? 0 : recorded++;
-  table.item[row] = item;
-  table.scheduledNs[row] = ns(due);
-  table.issuedNs[row] = ns(now());
-  table.sentNs[row] = table.firstByteNs[row] = Number.NaN;
-  table.queueUs[row] = table.computeUs[row] = Number.NaN;
-  const { tokens } = table;
-  if (tokens) tokens.firstTokenNs[row] = tokens.visibleNs[row] = tokens.lastTokenNs[row] = Number.NaN;
-  return { block, row, item, due };
-}
 
 function send(message: FromSender, transfer: readonly ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
-function flush(done: Block): void {
-  if (done.open === 0 && (done.closed || finishedScheduling) && done.used > 0) {
-    // Handed over, not copied: a copy of this size would hold up the loop.
-    send({ block: headOf(done.table, done.used), warmUp: done.warmUp }, buffersOf(done.table));
-    done.used = 0;
-    if (block === done) block = null;
-  }
+const ledger = createLedger({
+  tokens: speaker.tokens,
+  warmUp: plan.warmUpMs > 0,
+  windowStart,
+  give: (block, warmUp, buffers) => send({ block, warmUp }, buffers),
+});
+const pulse = createPulse(windowStart);
+
+function finishScheduling(): void {
+  finishedScheduling = true;
+  ledger.close();
 }
 
 function finish(pending: Pending, outcome: OutcomeClass, at: number): void {
-  const { block: own, row } = pending;
-  own.table.outcome[row] = outcomeNumber(outcome);
-  own.table.doneNs[row] = ns(at);
-  own.open--;
-  flush(own);
+  ledger.finish(pending, outcome, at);
+  if (plan.ticks) pulse.ended(pending, at);
 }
 
 function release(connection: Connection): void {
@@ -157,35 +134,11 @@ function drop(connection: Connection): void {
   if (next) dispatch(next, open());
 }
 
-function note(connection: Connection, exchange: Exchange): void {
-  const { block: own, row } = connection.request!;
-  const { table } = own;
-  table.firstByteNs[row] = ns(connection.firstAt);
-  table.status[row] = exchange.status;
-  table.queueUs[row] = exchange.queueUs;
-  table.computeUs[row] = exchange.computeUs;
-  table.batch[row] = exchange.batch;
-  table.bytesIn[row] = exchange.bytes;
-  const { tokens: into } = table;
-  const { tokens } = exchange;
-  if (!into || !tokens) return;
-  into.firstTokenNs[row] = ns(tokens.firstAt);
-  into.visibleNs[row] = ns(tokens.visibleAt);
-  into.lastTokenNs[row] = ns(tokens.lastAt);
-  into.longestGapUs[row] = tokens.longestGapMs * 1000;
-  into.frames[row] = tokens.frames;
-  into.firstTokens[row] = tokens.firstTokens;
-  into.promptTokens[row] = tokens.promptTokens;
-  into.cachedTokens[row] = tokens.cachedTokens;
-  into.outputTokens[row] = tokens.outputTokens;
-  into.reasoningTokens[row] = tokens.reasoningTokens;
-}
-
 function onAnswer(connection: Connection, exchange: Exchange, at: number): void {
   const pending = connection.request!;
   const { block: own, item } = pending;
   const { answer, outcome, keepAlive } = exchange;
-  note(connection, exchange);
+  ledger.note(pending, connection.firstAt, exchange);
   if (plan.keepBodies && answer && !own.warmUp) {
     const { status, headerBytes, body } = answer;
     bodies.push({ item, status, headerBytes, batch: exchange.batch, body: new Uint8Array(body) });
@@ -220,7 +173,7 @@ function giveUp(connection: Connection, outcome: OutcomeClass, at: number): void
   const pending = connection.request;
   if (!pending) return;
   const exchange = connection.reader.end(at);
-  if (exchange) note(connection, exchange);
+  if (exchange) ledger.note(pending, connection.firstAt, exchange);
   connection.request = null;
   finish(pending, outcome, at);
 }
@@ -233,28 +186,12 @@ function fail(connection: Connection, outcome: OutcomeClass, at: number): void {
   if (closedLoop && pending) setTimeout(() => refill(null), 1);
 }
 
-const shared = Buffer.allocUnsafe(262_144);
-
-function reach(hear: (bytes: Uint8Array) => void): Socket {
-  const { host, port: at } = plan;
-  if (plan.secure) {
-    const socket = connectSecurely({ host, port: at, servername: host, ALPNProtocols: ["http/1.1"] });
-    socket.setNoDelay(true);
-    return socket.on("data", hear);
-  }
-  const callback = (size: number): boolean => {
-    hear(shared.subarray(0, size));
-    return true;
-  };
-  return connect({ host, port: at, noDelay: true, onread: { buffer: shared, callback } });
-}
-
 function open(): Connection {
   opened++;
   alive++;
   const inWindow = (): boolean => connection.request !== null && !connection.request.block.warmUp;
   const connection: Connection = {
-    socket: reach((bytes) => onRead(connection, bytes)),
+    socket: reach(plan, (bytes) => onRead(connection, bytes)),
     reader: speaker.open({
       gap: (ms) => {
         if (inWindow()) gaps.add(ms);
@@ -290,10 +227,7 @@ function open(): Connection {
 
 function write(connection: Connection, pending: Pending): void {
   const at = now();
-  const { table } = pending.block;
-  table.sentNs[pending.row] = ns(at);
-  table.fresh[pending.row] = connection.served ? 0 : 1;
-  if (closedLoop) table.scheduledNs[pending.row] = table.issuedNs[pending.row] = ns(at);
+  ledger.sent(pending, at, !connection.served, closedLoop !== null);
   const bytes = requestOf(pending);
   moved += bytes.byteLength;
   connection.socket.write(bytes);
@@ -322,10 +256,10 @@ function dispatch(pending: Pending, connection: Connection): void {
 function issue(due: number): void {
   const item = nextItem();
   if (item === null) {
-    finishedScheduling = true;
+    finishScheduling();
     return;
   }
-  const pending = rowFor(due, item);
+  const pending = ledger.rowFor(due, item, now());
   const connection = idle.shift() ?? (alive < capacity ? open() : null);
   if (connection) dispatch(pending, connection);
   else if (plan.cap.policy === "queue") waiting.push(pending);
@@ -336,17 +270,17 @@ function issue(due: number): void {
 function refill(connection: Connection | null): void {
   const at = now();
   if (finishedScheduling || aborted || at >= windowEnd) {
-    finishedScheduling = true;
+    finishScheduling();
     if (connection) idle.push(connection);
     return;
   }
   const item = nextItem();
   if (item === null) {
-    finishedScheduling = true;
+    finishScheduling();
     if (connection) idle.push(connection);
     return;
   }
-  dispatch(rowFor(at, item), connection ?? open());
+  dispatch(ledger.rowFor(at, item, at), connection ?? open());
 }
 
 /** Requests leave the set of busy connections in about the order in which they were sent, so the oldest is first. */
@@ -354,7 +288,7 @@ function expire(at: number): void {
   for (const connection of busy) {
     const pending = connection.request!;
     if (at - pending.due < plan.timeoutMs) {
-      if (openLoop) break;
+      if (scheduled) break;
       continue;
     }
     giveUp(connection, connection.connected ? "timeout" : "connect_error", at);
@@ -378,7 +312,7 @@ function end(): void {
     connection.dead = true;
     connection.socket.destroy();
   }
-  if (block) flush(block);
+  ledger.flush();
   send({
     done: {
       windowStartMs: performance.timeOrigin + windowStart,
@@ -403,7 +337,7 @@ observer.observe({ entryTypes: ["gc"] });
 
 function cancelAll(): void {
   const at = now();
-  finishedScheduling = true;
+  finishScheduling();
   for (const connection of busy) {
     giveUp(connection, "cancelled", at);
     connection.dead = true;
@@ -416,6 +350,7 @@ function cancelAll(): void {
 let nextDue = nextArrival ? begin + nextArrival() : Number.POSITIVE_INFINITY;
 let lastTurn = now();
 let lastExpiry = 0;
+let lastTick = 0;
 
 function step(): void {
   const at = now();
@@ -428,19 +363,24 @@ function step(): void {
   if (aborted) cancelAll();
   for (let sent = 0; !finishedScheduling && nextDue <= at && sent < burst; sent++) {
     if (nextDue >= windowEnd) {
-      finishedScheduling = true;
+      finishScheduling();
       break;
     }
+    pulse.lag(at - nextDue);
     issue(nextDue);
     handled++;
     nextDue = begin + nextArrival!();
   }
-  if (!finishedScheduling && at >= windowEnd && nextDue >= windowEnd) finishedScheduling = true;
+  if (!finishedScheduling && at >= windowEnd && nextDue >= windowEnd) finishScheduling();
   if (at - lastExpiry > 5) {
     lastExpiry = at;
     expire(at);
   }
   sample(at);
+  if (plan.ticks && at - lastTick > tickMs) {
+    lastTick = at;
+    send({ tick: pulse.take(at, busy.size, waiting.length) });
+  }
   if (finishedScheduling && busy.size === 0 && waiting.length === 0) end();
   else setImmediate(step);
 }

@@ -1,4 +1,4 @@
-export { renderEndpoint } from "./endpoint.ts";
+export { renderEndpoint } from "./endpoint/terminal.ts";
 export { renderComparison } from "./comparison.ts";
 export { renderJUnit, renderMarkdown } from "./exchange.ts";
 export { renderHtml } from "./html.ts";

@@ -64,7 +64,7 @@ const logits = [...(await session.run(new Map([["x", image]]))).get("logits").da
 const request = (to) => encodeInfer({ ...to, model: "digits", inputs: [{ name: "x", tensor: image }], outputs: ["logits"], binary: true });
 const load = ({ host, port }, keepBodies = false) =>
   runLoad({
-    protocol: "oip",
+    speech: { protocol: "oip", outputs: ["logits"] },
     host,
     port,
     requests: [request({ host, port })],
@@ -74,7 +74,6 @@ const load = ({ host, port }, keepBodies = false) =>
     timeoutMs: 5000,
     cap: { connections: 16, policy: "queue" },
     seed: "1",
-    outputs: ["logits"],
     keepBodies,
   });
 

@@ -16,5 +16,5 @@ export const outputLength: RequestMetric = {
   unit: "tokens",
   formula: "completion tokens as the server counted, reasoning included; without usage one a token-bearing event",
   exception: "a request that failed",
-  of: (row) => (row.good ? row.outputTokens : Number.NaN),
+  of: (row) => (row.good ? row.outputTokens || Number.NaN : Number.NaN),
 };

@@ -1,5 +1,5 @@
 /** A figure of one request: each is a small file that says its name, unit, formula and where it does not apply. */
-import { outcomeNumber, type RecordTable, type TokenTable } from "../records.ts";
+import { outcomeNumber, type RecordTable } from "../records.ts";
 
 export interface RequestMetric {
   /** As targets name it. */
@@ -18,9 +18,11 @@ export interface Row {
   good: boolean;
   scheduled: number;
   sent: number;
+  firstByte: number;
   done: number;
   first: number;
   visible: number;
+  /** The last token-bearing event; where the answer comes whole, its last byte. */
   last: number;
   longestGap: number;
   frames: number;
@@ -29,17 +31,38 @@ export interface Row {
   promptTokens: number;
   /** As the server counted, else one a token-bearing event. */
   outputTokens: number;
+  /** The server's own times, milliseconds; NaN = not told. */
+  queue: number;
+  compute: number;
 }
 
 const good = outcomeNumber("good");
 
-export function rowAt(table: RecordTable & { tokens: TokenTable }, at: number): Row {
+/** What an answer without tokens tells of them. */
+const noStream = {
+  first: Number.NaN,
+  visible: Number.NaN,
+  longestGap: 0,
+  frames: 0,
+  firstTokens: 0,
+  promptTokens: 0,
+  outputTokens: 0,
+};
+
+export function rowAt(table: RecordTable, at: number): Row {
   const { tokens } = table;
-  return {
+  const always = {
     good: table.outcome[at] === good,
     scheduled: table.scheduledNs[at]! / 1e6,
     sent: table.sentNs[at]! / 1e6,
+    firstByte: table.firstByteNs[at]! / 1e6,
     done: table.doneNs[at]! / 1e6,
+    queue: table.queueUs[at]! / 1000,
+    compute: table.computeUs[at]! / 1000,
+  };
+  if (!tokens) return { ...always, ...noStream, last: always.done };
+  return {
+    ...always,
     first: tokens.firstTokenNs[at]! / 1e6,
     visible: tokens.visibleNs[at]! / 1e6,
     last: tokens.lastTokenNs[at]! / 1e6,

@@ -1,11 +1,16 @@
 /** Open Inference Protocol v2 from the client's side: a complete request, and what an answer is worth. */
 import { AssayError } from "../../base/index.ts";
 import { bytesOfData, dataOfBytes, dataTypes, elementBytes, elementCount, zeros, type DataType, type Tensor } from "../../tensor/index.ts";
+import { encodeRequest } from "../http/request.ts";
 import type { OutcomeClass } from "../records.ts";
 
 export interface InferCall {
   host: string;
   port: number;
+  /** Path of the base URL, without a slash at its end; absent = none. */
+  path?: string;
+  /** Further headers. */
+  headers?: Readonly<Record<string, string>>;
   model: string;
   inputs: readonly { name: string; tensor: Tensor }[];
   /** Outputs asked for. */
@@ -20,7 +25,7 @@ const jsonNumbers = ({ datatype, data }: Tensor): unknown[] =>
     : Array.from(data as ArrayLike<number | bigint>, (value) => (datatype === "BOOL" ? Boolean(value) : Number(value)));
 
 /** The whole HTTP/1.1 request, ready to be written to a socket. */
-export function encodeInfer({ host, port, model, inputs, outputs, binary }: InferCall): Uint8Array {
+export function encodeInfer({ host, port, path = "", headers = {}, model, inputs, outputs, binary }: InferCall): Uint8Array {
   const pieces: Uint8Array[] = [];
   const said = inputs.map(({ name, tensor }) => {
     const { datatype, shape } = tensor;
@@ -32,14 +37,10 @@ export function encodeInfer({ host, port, model, inputs, outputs, binary }: Infe
   const asked = outputs.map((name) => ({ name, ...(binary && { parameters: { binary_data: true } }) }));
   const json = Buffer.from(JSON.stringify({ inputs: said, outputs: asked }));
   const body = Buffer.concat([json, ...pieces]);
-  const head = [
-    `POST /v2/models/${encodeURIComponent(model)}/infer HTTP/1.1`,
-    `Host: ${host}:${port}`,
-    `Content-Type: ${binary ? "application/octet-stream" : "application/json"}`,
-    ...(binary ? [`Inference-Header-Content-Length: ${json.byteLength}`] : []),
-    `Content-Length: ${body.byteLength}`,
-  ];
-  return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
+  const kind: Record<string, string> = binary
+    ? { "Content-Type": "application/octet-stream", "Inference-Header-Content-Length": String(json.byteLength) }
+    : { "Content-Type": "application/json" };
+  return encodeRequest("POST", { host, port, path }, `/v2/models/${encodeURIComponent(model)}/infer`, { ...kind, ...headers }, body).bytes;
 }
 
 interface WireOutput {

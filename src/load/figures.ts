@@ -1,13 +1,13 @@
 /**
- * Records of streamed answers → figures, by the definitions of the guide's page on measurement: percentiles
+ * Records → figures of requests and tokens, by the definitions of the guide's page on measurement: percentiles
  * over all scheduled requests, where one that brought nothing is worse than any that did; throughput inside
  * the window, answers cut by its edges included. Pure.
  */
 import { certifiedUpperBound, percentileInterval, sampleFloor } from "../stats/index.ts";
 import { gapPercentile, type GapCounts } from "./gaps.ts";
-import { rowAt, tokenMetrics, type RequestMetric, type Row } from "./metrics/index.ts";
+import { rowAt, requestMetrics, type RequestMetric, type Row } from "./metrics/index.ts";
 import type { LoadContext } from "./plan.ts";
-import { outcomeNumber, type RecordTable, type TokenTable } from "./records.ts";
+import { outcomeNumber, type RecordTable } from "./records.ts";
 
 export interface MetricPercentile {
   /** 0–1. */
@@ -35,19 +35,19 @@ export interface MetricSummary {
 }
 
 /** A limit on a percentile of a metric. */
-export interface TokenTarget {
+export interface MetricTarget {
   tag: string;
   /** 0–1. */
   p: number;
   limit: number;
 }
 
-export interface TargetFinding extends TokenTarget {
+export interface TargetFinding extends MetricTarget {
   result: "pass" | "fail" | "cannot-tell";
   reason: string;
 }
 
-export interface TokenSummary {
+export interface Figures {
   metrics: MetricSummary[];
   /** Gaps between token-bearing events of all requests together; null without any. */
   gaps: { count: number; zeroRatio: number; p50Ms: number; p99Ms: number } | null;
@@ -94,7 +94,8 @@ function summariseMetric(metric: RequestMetric, rows: readonly Row[]): { summary
  * read, the others spread evenly up to the last.
  */
 export function tokensWithin({ first, last, firstTokens, outputTokens }: Row, from: number, to: number): number {
-  if (Number.isNaN(first)) return 0;
+  // An answer that came whole brought all of it at its end.
+  if (Number.isNaN(first)) return last >= from && last <= to ? outputTokens : 0;
   const after = Math.max(0, outputTokens - firstTokens);
   const begun = first >= from && first <= to ? Math.min(firstTokens, outputTokens) : 0;
   if (last <= first) return begun + (first >= from && first <= to ? after : 0);
@@ -102,7 +103,7 @@ export function tokensWithin({ first, last, firstTokens, outputTokens }: Row, fr
   return begun + after * share;
 }
 
-function judgeTarget(target: TokenTarget, sorted: Float64Array, mayFail: boolean): TargetFinding {
+function judgeTarget(target: MetricTarget, sorted: Float64Array, mayFail: boolean): TargetFinding {
   const { tag, p, limit } = target;
   const say = (result: TargetFinding["result"], reason: string): TargetFinding => ({ ...target, result, reason });
   const found = percentileInterval(sorted, p);
@@ -122,19 +123,19 @@ function judgeTarget(target: TokenTarget, sorted: Float64Array, mayFail: boolean
 }
 
 /**
- * Sums up a run of streamed answers.
+ * Sums up a run.
  * @param mayFail whether the run may say that a target is missed: not where host stalls touched it
  */
-export function summariseTokens(
-  table: RecordTable & { tokens: TokenTable },
+export function summariseFigures(
+  table: RecordTable,
   { windowMs, gaps, carriedTokens }: Pick<LoadContext, "windowMs" | "carriedTokens"> & { gaps?: GapCounts | undefined },
-  targets: readonly TokenTarget[],
+  targets: readonly MetricTarget[],
   mayFail: boolean,
-): TokenSummary {
+): Figures {
   const cancelled = outcomeNumber("cancelled");
   const rows: Row[] = [];
   for (let at = 0; at < table.length; at++) if (table.outcome[at] !== cancelled) rows.push(rowAt(table, at));
-  const made = tokenMetrics.map((metric) => ({ metric, ...summariseMetric(metric, rows) }));
+  const made = requestMetrics.map((metric) => ({ metric, ...summariseMetric(metric, rows) }));
   const good = rows.filter((row) => row.good);
   const sum = (some: readonly Row[], of: (row: Row) => number): number => some.reduce((total, row) => total + of(row), 0);
   const within = (row: Row): number => tokensWithin(row, 0, windowMs);
@@ -143,7 +144,7 @@ export function summariseTokens(
   const meets = (row: Row): boolean =>
     row.good &&
     targets.every(({ tag, limit }) => {
-      const value = tokenMetrics.find((metric) => metric.tag === tag)!.of(row);
+      const value = requestMetrics.find((metric) => metric.tag === tag)!.of(row);
       return Number.isNaN(value) || value <= limit;
     });
   const { tokens } = table;
@@ -157,7 +158,7 @@ export function summariseTokens(
     return all === 0 ? 0 : count / all;
   };
   const total = (column: Uint32Array): number => column.reduce((all, value) => all + value, 0);
-  const [prompt, cached] = [total(tokens.promptTokens), total(tokens.cachedTokens)];
+  const [prompt, cached] = tokens ? [total(tokens.promptTokens), total(tokens.cachedTokens)] : [0, 0];
   const gapCount = gaps ? gaps.counts.reduce((all, [, count]) => all + count, gaps.zero) : 0;
   return {
     metrics: made.map(({ summary }) => summary),
@@ -171,8 +172,8 @@ export function summariseTokens(
     usefulRatio: output === 0 ? 0 : (sum(good, within) + (carriedTokens ?? 0)) / output,
     inputPerSecond: sum(good, (row) => row.promptTokens) / (windowMs / 1000),
     tokensPerFrame: sum(good, (row) => row.frames) === 0 ? null : sum(good, (row) => row.outputTokens) / sum(good, (row) => row.frames),
-    assumedRatio: share((at) => tokens.firstTokens[at] === 0),
-    uncountedRatio: share((at) => tokens.outputTokens[at] === 0),
+    assumedRatio: share((at) => tokens !== null && tokens.frames[at]! > 0 && tokens.firstTokens[at] === 0),
+    uncountedRatio: share((at) => tokens !== null && tokens.frames[at]! > 0 && tokens.outputTokens[at] === 0),
     cachedRatio: prompt === 0 || cached === 0 ? null : cached / prompt,
     goodput:
       targets.length === 0

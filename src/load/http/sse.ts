@@ -4,7 +4,7 @@
  * and a U+2028 inside a string are what they are: data.
  */
 
-import { HttpFault } from "./http.ts";
+import { HttpFault } from "./answer.ts";
 
 /** The event's data lie in `bytes` from `from` to `to`, several lines of data joined by LF; valid during the call. */
 export type OnEvent = (bytes: Buffer, from: number, to: number, name: string) => void;

@@ -1,16 +1,17 @@
-/** A streamed OpenAI answer for the sender: its tokens stamped at the read that brought them, judged when it ends. */
+/** A streamed answer for the sender: its tokens stamped at the read that brought them, judged when it ends. */
 import type { Exchange, ExchangeNotes, ExchangeReader } from "../exchange.ts";
-import { createAnswerStream } from "../http-stream.ts";
-import type { Head } from "../http.ts";
+import type { Head } from "../http/answer.ts";
+import { createEventReader } from "../http/sse.ts";
+import { createAnswerStream } from "../http/stream.ts";
 import type { OutcomeClass } from "../records.ts";
-import { createEventReader } from "../sse.ts";
-import { createFrameReader } from "./frames.ts";
+import { createFrameReader } from "./events.ts";
+import type { Dialect } from "./reading.ts";
 
 /** Bytes of an answer that is no stream, kept to read its error. */
 const mostKept = 65_536;
 
-export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
-  const frames = createFrameReader((ms) => notes.gap(ms));
+export function createStreamReader(dialect: Dialect, notes: ExchangeNotes): ExchangeReader {
+  const frames = createFrameReader(dialect, (ms) => notes.gap(ms));
   const { state } = frames;
   let at = 0;
   let head: Head | null = null;
@@ -19,7 +20,7 @@ export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
   let begun = false;
   let unended = false;
   let kept: Buffer[] = [];
-  const events = createEventReader((bytes, from, to) => frames.event(bytes, from, to, at));
+  const events = createEventReader((bytes, from, to, name) => frames.event(bytes, from, to, name, at));
   const made: Exchange = {
     outcome: "good",
     status: 0,
@@ -70,12 +71,13 @@ export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
       notes.peculiarity("200 without a token");
       return "protocol_error";
     }
-    if (!state.finished) {
+    const { owes } = dialect;
+    if (owes.finish && !state.finished) {
       notes.peculiarity("the stream ends without a finish reason");
       return "stream_error";
     }
-    if (!state.done) notes.peculiarity("no [DONE] at the end of the stream");
-    if (state.tokens.outputTokens === 0) notes.peculiarity("no usage: tokens are counted by events");
+    if (owes.done && !state.done) notes.peculiarity(`no ${dialect.doneText ?? "closing event"} at the end of the stream`);
+    if (owes.usage && state.tokens.outputTokens === 0) notes.peculiarity("no usage: tokens are counted by events");
     if (state.strange > 0) notes.peculiarity("events that cannot be read");
     if (unended) notes.peculiarity("the last event has no blank line behind it");
     return "good";
@@ -83,7 +85,10 @@ export function createOpenAiReader(notes: ExchangeNotes): ExchangeReader {
 
   const finish = (cut: boolean): Exchange => {
     made.outcome = judge(cut);
-    if (made.outcome === "http_error") notes.peculiarity(`HTTP ${head!.status}: ${Buffer.concat(kept).toString("utf8").slice(0, 200)}`);
+    if (made.outcome === "http_error") {
+      const said = state.error ?? Buffer.concat(kept).toString("utf8");
+      notes.peculiarity(`HTTP ${head!.status}: ${said.slice(0, 200)}`);
+    }
     made.status = head!.status;
     made.keepAlive = head!.keepAlive && !cut;
     return made;

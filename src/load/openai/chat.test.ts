@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { randomStream } from "../../base/index.ts";
 import type { Exchange } from "../exchange.ts";
-import { createOpenAiReader } from "./exchange.ts";
+import { createStreamReader } from "../answers/streamed.ts";
+import { completions } from "./chat.ts";
 
 interface Read {
   exchange: Exchange;
@@ -14,7 +15,7 @@ interface Read {
 function read(pieces: readonly (readonly [number, string | Buffer])[]): Read {
   const gaps: number[] = [];
   const peculiarities: string[] = [];
-  const reader = createOpenAiReader({ gap: (ms) => gaps.push(ms), peculiarity: (what) => peculiarities.push(what) });
+  const reader = createStreamReader(completions, { gap: (ms) => gaps.push(ms), peculiarity: (what) => peculiarities.push(what) });
   let exchange: Exchange | null = null;
   for (const [at, piece] of pieces) exchange = reader.push(Buffer.from(piece as string), at) ?? exchange;
   exchange ??= reader.end(pieces.at(-1)![0]);

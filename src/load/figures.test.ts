@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createGapHistogram, gapPercentile } from "./gaps.ts";
 import { createTable, hasTokens, outcomeNumber, type OutcomeClass, type RecordTable, type TokenTable } from "./records.ts";
-import { summariseTokens, tokensWithin, type TokenSummary, type TokenTarget } from "./tokens.ts";
+import { summariseFigures, tokensWithin, type Figures, type MetricTarget } from "./figures.ts";
 import { rowAt } from "./metrics/index.ts";
 
 interface Answer {
@@ -42,9 +42,9 @@ function tableOf(answers: readonly Answer[]): RecordTable & { tokens: TokenTable
   return table;
 }
 
-const sumUp = (answers: readonly Answer[], targets: TokenTarget[] = [], windowMs = 1000): TokenSummary =>
-  summariseTokens(tableOf(answers), { windowMs }, targets, true);
-const meanOf = ({ metrics }: TokenSummary, tag: string): number | null => metrics.find((metric) => metric.tag === tag)!.mean;
+const sumUp = (answers: readonly Answer[], targets: MetricTarget[] = [], windowMs = 1000): Figures =>
+  summariseFigures(tableOf(answers), { windowMs }, targets, true);
+const meanOf = ({ metrics }: Figures, tag: string): number | null => metrics.find((metric) => metric.tag === tag)!.mean;
 
 describe("figures of streamed answers", () => {
   it("TTFT 500, TPOT 20, E2E 520 of two tokens at 500 and 520, the first assumed to be one", () => {
@@ -107,7 +107,7 @@ describe("figures of streamed answers", () => {
 
   it("cannot say that a target is missed where stalls of the host touched the run", () => {
     const table = tableOf(Array.from({ length: 200 }, () => ({ first: 500 })));
-    const [finding] = summariseTokens(table, { windowMs: 1000 }, [{ tag: "ttft", p: 0.9, limit: 100 }], false).targets;
+    const [finding] = summariseFigures(table, { windowMs: 1000 }, [{ tag: "ttft", p: 0.9, limit: 100 }], false).targets;
     expect(finding!.result).toBe("cannot-tell");
   });
 

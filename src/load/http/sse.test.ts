@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { randomStream } from "../base/index.ts";
+import { randomStream } from "../../base/index.ts";
 import { createEventReader } from "./sse.ts";
 
 /** Events of the text, the bytes cut at those places. */

@@ -3,7 +3,7 @@
  * chunks. For answers that are streams; whole answers are read by `http.ts`. Works on places in the bytes
  * that were read: slices would feed the garbage collector.
  */
-import { HttpFault, parseHead, type Head } from "./http.ts";
+import { HttpFault, parseHead, type Head } from "./answer.ts";
 
 export interface AnswerSink {
   head(head: Head): void;

@@ -1,0 +1,91 @@
+/** One visit of an endpoint: what was sent to it under which load, and the figures of its records. */
+import { z } from "zod";
+import { figure } from "../../base/index.ts";
+import {
+  loadContextSchema,
+  summarise,
+  summariseFigures,
+  sustainedDrift,
+  type Figures,
+  type LoadContext,
+  type LoadPlan,
+  type RecordTable,
+  type RunSummary,
+} from "../../load/index.ts";
+import { loadSchema, type EndpointLoad, type EndpointQuestion } from "./question.ts";
+
+/** What a journal keeps of a visit besides its records. */
+export const visitSchema = z.object({
+  endpoint: z.int().min(0).describe("which of the question's endpoints"),
+  load: loadSchema,
+  durationMs: z.number().describe("length of the window, milliseconds"),
+  context: loadContextSchema,
+});
+export type VisitRecord = z.infer<typeof visitSchema>;
+
+export interface EndpointVisit extends VisitRecord {
+  table: RecordTable;
+  run: RunSummary;
+  figures: Figures;
+}
+
+/** Requests per second that a load asks for on average; null = it asks for none. */
+export function rateOf(load: EndpointLoad, context?: LoadContext): number | null {
+  switch (load.kind) {
+    case "open":
+      return load.ratePerSecond;
+    case "ramp":
+      return (load.fromPerSecond + load.toPerSecond) / 2;
+    case "steps":
+      return load.ratesPerSecond.reduce((sum, rate) => sum + rate, 0) / load.ratesPerSecond.length;
+    case "trace":
+      return context?.openRatePerSecond ?? null;
+    case "closed":
+      return null;
+  }
+}
+
+/** How the sender is to send it. @param dueMs of a trace, milliseconds */
+export function modeOf(load: EndpointLoad, durationMs: number, dueMs: readonly number[]): LoadPlan["mode"] {
+  switch (load.kind) {
+    case "open":
+      return { kind: "open", arrival: load.arrival, ratePerSecond: load.ratePerSecond, durationMs };
+    case "ramp": {
+      const { fromPerSecond, toPerSecond, arrival } = load;
+      return {
+        kind: "open",
+        arrival,
+        ratePerSecond: rateOf(load)!,
+        durationMs,
+        profile: { kind: "ramp", fromPerSecond, toPerSecond, durationMs },
+      };
+    }
+    case "steps": {
+      const { ratesPerSecond: perSecond, arrival } = load;
+      return {
+        kind: "open",
+        arrival,
+        ratePerSecond: rateOf(load)!,
+        durationMs,
+        profile: { kind: "steps", perSecond, eachMs: durationMs / perSecond.length },
+      };
+    }
+    case "closed":
+      return { kind: "closed", concurrency: load.concurrency, durationMs };
+    case "trace":
+      return { kind: "trace", dueMs };
+  }
+}
+
+/** The figures of a visit's records. */
+export function summariseVisit({ targets }: Pick<EndpointQuestion, "targets">, visit: VisitRecord, table: RecordTable): EndpointVisit {
+  const { load, context } = visit;
+  const latencies = targets.filter(({ tag }) => tag === "ttft" || tag === "e2e").map(({ limit }) => limit);
+  const run = summarise(table, context, { latencyLimitMs: latencies.length === 0 ? null : Math.min(...latencies) });
+  if (load.kind === "open" && run.drift > sustainedDrift) {
+    run.valid = false;
+    run.reasons.push(`latency grew by ${figure(1000 * run.drift)} ms each second: the server does not sustain the rate`);
+  }
+  const figures = summariseFigures(table, context, targets, run.valid && !run.tainted);
+  return { ...visit, table, run, figures };
+}

@@ -1,0 +1,97 @@
+/** `assay bench`: measures endpoints that run already. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { AssayError, parseDurationMs } from "../../base/index.ts";
+import {
+  endpointDocument,
+  measureEndpoints,
+  readyEndpoints,
+  type Endpoint,
+  type EndpointQuestion,
+  type EndpointRun,
+} from "../../bench/index.ts";
+import { openJournal } from "../../evidence/index.ts";
+import { renderEndpoint } from "../../report/index.ts";
+import { newFolder, shownPath } from "../run-folder.ts";
+import { endpointOf, protocolOf } from "./endpoint.ts";
+import { liveLine } from "./live.ts";
+import { askedOf } from "./load.ts";
+import { keyOf, numberOf, targetOf, type BenchOptions } from "./options.ts";
+
+export type { BenchOptions } from "./options.ts";
+
+function questionOf(endpoints: Endpoint[], asked: Pick<EndpointQuestion, "load" | "design">, options: BenchOptions): EndpointQuestion {
+  return {
+    endpoints,
+    load: asked.load,
+    design: asked.design,
+    durationMs: parseDurationMs(options.duration),
+    warmUpMs: parseDurationMs(options.warmUp),
+    timeoutMs: parseDurationMs(options.timeout),
+    connections: numberOf(options.connections, "connections", { least: 1, whole: true }),
+    targets: (options.target ?? []).map(targetOf),
+    seed: options.seed ?? randomBytes(8).toString("hex"),
+  };
+}
+
+/** Exit status: 0 the question is answered and every target of one run is met · 3 one is missed, or no rate keeps them · 4 cannot tell yet. */
+export function endpointStatus({ visits, conclusion }: EndpointRun): number {
+  switch (conclusion.kind) {
+    case "one": {
+      const results = visits.flatMap(({ figures: { targets } }) => targets.map(({ result }) => result));
+      if (results.includes("fail")) return 3;
+      return visits.length === 0 || visits.some(({ run }) => !run.valid) || results.includes("cannot-tell") ? 4 : 0;
+    }
+    case "sweep":
+      return visits.length > 0 && visits.every(({ run, load }) => run.valid || load.kind !== "open") ? 0 : 4;
+    case "capacity": {
+      const { lowPerSecond, limit } = conclusion.capacity;
+      if (lowPerSecond === 0) return limit === "target" ? 3 : 4;
+      return limit === "target" || limit === "search-end" ? 0 : 4;
+    }
+    case "against":
+      return conclusion.differences.length > 0 && conclusion.differences.every(({ morePairs }) => morePairs === 0) ? 0 : 4;
+  }
+}
+
+/** Measures and prints. Returns the exit status; what was measured before an interruption is shown and kept. */
+export async function runBench(protocolText: string, place: string, options: BenchOptions): Promise<number> {
+  const protocol = protocolOf(protocolText, options);
+  const { trace, ...asked } = askedOf(options);
+  const { model = "", against, againstModel = model } = options;
+  const endpoints = [
+    endpointOf(protocol, place, model, options),
+    ...(against === undefined ? [] : [endpointOf(protocol, against, againstModel, options)]),
+  ];
+  const question = questionOf(endpoints, asked, options);
+  const call = { key: keyOf(options), dataPath: options.data ?? null, environment: process.env };
+  const folder = newFolder(options.out, "bench");
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  process.once("SIGINT", interrupt);
+  process.once("SIGTERM", interrupt);
+  const live = liveLine(process.stderr);
+  try {
+    process.stderr.write("Asking the endpoint …\n");
+    const ready = await readyEndpoints(question, call, stop.signal);
+    mkdirSync(join(folder, "records"), { recursive: true });
+    const journal = openJournal(folder);
+    try {
+      const found = await measureEndpoints(question, ready, journal, { trace, ...live }, stop.signal);
+      live.end();
+      if (options.json) process.stdout.write(`${JSON.stringify(endpointDocument(found), undefined, 2)}\n`);
+      else process.stdout.write(renderEndpoint(found, shownPath(folder)));
+      return stop.signal.aborted ? 130 : endpointStatus(found);
+    } finally {
+      journal.close();
+    }
+  } catch (fault) {
+    if (stop.signal.aborted && !(fault instanceof AssayError)) return 130;
+    throw fault;
+  } finally {
+    live.end();
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
+  }
+}

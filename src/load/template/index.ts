@@ -1,0 +1,2 @@
+export { checkSchema } from "./checks.ts";
+export { parsePath } from "./json-path.ts";
