@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { readModelHeader } from "../src/artifact/index.ts";
+import { startServer } from "../src/serving/index.ts";
+import { defaultServing, defaultSession } from "../src/workload/index.ts";
 import { parseTruthScript, startTruthServer } from "../src/truth/index.ts";
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -128,6 +131,177 @@ describe("assay bench", () => {
     expect(status).toBe(130);
     expect(text).toMatch(/stopped after [\d.]+ s/);
     expect((await assay(["verify", out])).status).toBe(0);
+  });
+});
+
+describe("assay bench, wider", () => {
+  const models = fileURLToPath(new URL("../examples/digits/models/", import.meta.url));
+  async function modelServer(name: string): Promise<string> {
+    const path = `${models}${name}.onnx`;
+    const { inputs, outputs } = await readModelHeader(path);
+    const made = await startServer({
+      model: { name, path, inputs, outputs },
+      session: defaultSession(1),
+      serving: defaultServing,
+    });
+    closers.push(() => made.close());
+    return `http://${made.host}:${made.port}`;
+  }
+  const load = ["--rate", "40", "--duration", "2s", "--warm-up", "200ms"];
+  const json = (text: string): { visits: { run: { ledger: Record<string, number> } }[]; conclusion: Record<string, unknown> } =>
+    JSON.parse(text) as never;
+
+  it("sends tensors out of a file and drawn ones, as bytes and as JSON", async () => {
+    const [url, out] = [await modelServer("mlp"), folder()];
+    const data = join(out, "..", "items.jsonl");
+    writeFileSync(data, [1, 2, 3, 4].map((k) => JSON.stringify({ x: Array.from({ length: 784 }, (_, i) => (i % k) / 4) })).join("\n"));
+    for (const more of [["--data", data], ["--data", data, "--json-tensors", "--items", "3"], []]) {
+      const { status, out, err } = await assay(["bench", "oip", url, "--model", "mlp", ...load, ...more, "--json", "--out", folder()]);
+      expect(err).not.toMatch(/assay:/);
+      expect(status).toBe(0);
+      const { ledger } = json(out).visits[0]!.run;
+      expect(ledger["good"]).toBeGreaterThan(40);
+      expect(Object.values(ledger).reduce((sum, count) => sum + count, 0)).toBe(ledger["good"]);
+    }
+    const unknown = await assay(["bench", "oip", url, "--model", "none", ...load, "--out", folder()]);
+    expect(unknown).toMatchObject({ status: 2, err: expect.stringMatching(/ENDPOINT_REFUSES[^]*none/) as string });
+  });
+
+  it("brackets the capacity of a server, and the run verifies", async () => {
+    const [url, out] = [
+      await server("answers: [{ frames: [{ at: 20, content: a }, { at: 20, finish: stop }, { at: 20, done: true }] }]"),
+      folder(),
+    ];
+    // The server answers after 20 ms at any rate: no rate keeps 10 ms.
+    const none = await assay([
+      "bench",
+      "openai",
+      url,
+      "--model",
+      "m",
+      "--find-capacity",
+      "--rate",
+      "50",
+      "--duration",
+      "1500ms",
+      "--warm-up",
+      "100ms",
+      "--target",
+      "e2e.p50=10ms",
+      "--out",
+      out,
+    ]);
+    expect([3, 4]).toContain(none.status);
+    expect(none.out).toMatch(/no rate/i);
+    expect((await assay(["verify", out])).status).toBe(0);
+  });
+
+  it("sweeps rates, each a visit, and shows them by rate", async () => {
+    const [url, out] = [await modelServer("mlp"), folder()];
+    const run = await assay([
+      "bench",
+      "oip",
+      url,
+      "--model",
+      "mlp",
+      "--sweep",
+      "20,60",
+      "--duration",
+      "1500ms",
+      "--warm-up",
+      "100ms",
+      "--out",
+      out,
+    ]);
+    expect([0, 4]).toContain(run.status);
+    expect(run.out).toMatch(/\n20 .*\n60 /);
+    expect((await assay(["report", out])).out).toMatch(/\n20 .*\n60 /);
+  });
+
+  it("sets one endpoint against another in pairs", async () => {
+    const slow = (ms: number): string =>
+      `answers: [{ frames: [{ at: ${ms}, content: a }, { at: ${ms}, finish: stop }, { at: ${ms}, done: true }] }]`;
+    const [first, second, out] = [await server(slow(30)), await server(slow(15)), folder()];
+    const run = await assay([
+      "bench",
+      "openai",
+      first,
+      "--model",
+      "m",
+      "--rate",
+      "40",
+      "--against",
+      second,
+      "--pairs",
+      "6",
+      "--duration",
+      "1s",
+      "--warm-up",
+      "100ms",
+      "--target",
+      "e2e.p50=1s",
+      "--json",
+      "--out",
+      out,
+    ]);
+    expect(run.status).toBe(0);
+    const { conclusion, visits } = json(run.out);
+    expect(visits.length).toBeGreaterThanOrEqual(10);
+    expect(conclusion).toMatchObject({ differences: [{ what: "e2e.p50", answer: "better" }] });
+    const [{ ratio }] = conclusion["differences"] as [{ ratio: { low: number; high: number } }];
+    expect(ratio.low).toBeGreaterThan(0.4);
+    expect(ratio.high).toBeLessThan(0.65);
+    expect((await assay(["verify", out])).status).toBe(0);
+  });
+
+  it("replays a trace at its own times, scaled, and keeps which one it was", async () => {
+    const [url, out] = [await server(quick), folder()];
+    const trace = join(out, "..", "trace.jsonl");
+    writeFileSync(
+      trace,
+      Array.from({ length: 40 }, (_, k) => JSON.stringify({ timestamp: 100 * k, input_length: 64, output_length: 4, hash_ids: [k] })).join(
+        "\n",
+      ),
+    );
+    const run = await assay(["bench", "openai", url, "--model", "m", "--trace", trace, "--speed", "4", "--json", "--out", out]);
+    expect(run.err).not.toMatch(/assay:/);
+    const { visits } = json(run.out);
+    expect(visits[0]).toMatchObject({ load: { format: "mooncake", requests: 40, speed: 4 }, run: { ledger: { good: 40 } } });
+    // 39 gaps of 25 ms.
+    expect((visits[0] as unknown as { run: { achievedPerSecond: number } }).run.achievedPerSecond).toBeCloseTo(40, 0);
+  });
+
+  it("calls any HTTP by a template, and good is what keeps its checks", async () => {
+    const [url, out] = [await modelServer("mlp"), folder()];
+    const template = join(out, "..", "template.yaml");
+    const write = (least: number): void =>
+      writeFileSync(
+        template,
+        `url: ${url}/v2/models/mlp\nmethod: GET\nchecks:\n  - { path: "$.name", equals: mlp }\n  - { path: "$.inputs[0].shape[-1]", least: ${least} }\n`,
+      );
+    write(1);
+    const good = await assay(["bench", "http", template, ...load, "--json", "--out", out]);
+    expect(good.err).not.toMatch(/assay:/);
+    expect(good.status).toBe(0);
+    write(1000);
+    const bad = await assay(["bench", "http", template, ...load, "--out", folder()]);
+    expect(bad).toMatchObject({ status: 2, err: expect.stringMatching(/a check fails: \$\.inputs\[0\]\.shape\[-1\] is 784/) as string });
+  });
+
+  it.each([
+    [["oip", "http://127.0.0.1:9", "--model", "m", "--rate", "5", "--input", "3"], /--input does not go with oip/],
+    [["openai", "http://127.0.0.1:9", "--model", "m", "--rate", "5", "--data", "x"], /--data does not go with openai/],
+    [["openai", "http://127.0.0.1:9", "--model", "m", "--rate", "5", "--pairs", "3"], /--pairs goes with --against/],
+    [["openai", "http://127.0.0.1:9", "--model", "m", "--rate", "5", "--speed", "3"], /--speed goes with --trace/],
+    [["openai", "http://127.0.0.1:9", "--model", "m", "--find-capacity"], /--find-capacity needs a --target/],
+    [["openai", "http://127.0.0.1:9", "--model", "m", "--ramp", "1,2,3"], /expected two rates/],
+    [["openai", "http://127.0.0.1:9", "--rate", "5"], /--model is missing/],
+    [["smtp", "http://127.0.0.1:9", "--rate", "5"], /smtp: known protocols are openai/],
+    [["http", "/nowhere.yaml", "--rate", "5"], /the template cannot be read/],
+  ])("refuses %j", async (args, message) => {
+    const { status, err } = await assay(["bench", ...args]);
+    expect(status).toBe(2);
+    expect(err).toMatch(message);
   });
 });
 

@@ -197,6 +197,18 @@ export function prepareInput(spec: TensorSpec, plan: InputPlan, source: Source, 
   return { ...head, shapeOf: () => bound, fill };
 }
 
+/**
+ * A model's input as the column of its name is, or the only column where there is one input.
+ * Throws DATA_MISFIT, MODEL_DIMENSION_UNBOUND.
+ */
+export function plainInput(spec: TensorSpec, { columns }: Columns, alone: boolean, where: string): ModelInput {
+  const as = Object.keys(wanted).find((name) => wanted[name] === spec.datatype) as InputPlan["as"] | undefined;
+  if (!as) throw misfit(`${where}: input "${spec.name}" takes ${spec.datatype}, which is made from no data; leave the data out`);
+  const column = columns.get(spec.name) ?? (alone && columns.size === 1 ? [...columns.values()][0] : undefined);
+  if (!column) throw misfit(`${where}: no field "${spec.name}", which the model takes; it has ${[...columns.keys()].join(", ")}`);
+  return prepareInput(spec, { field: spec.name, as, scale: 1, offset: 0, layout: "flatten-if-needed", pad: 0 }, column, where);
+}
+
 /** Inputs of several items, padded to the largest among them; first size = items, or without it for a model that has none and one item. */
 export function stackInputs(inputs: readonly ModelInput[], items: readonly number[]): Map<string, Tensor> {
   return new Map(

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { randomStream } from "../base/index.ts";
 import { createAnswerReader, parseTiming } from "./http/answer.ts";
 import { createJudge, decodeInfer, encodeInfer } from "./oip/infer.ts";
 import { createTable, openRecords, outcomeNumber, readRecords, type OutcomeClass, type RecordTable } from "./records.ts";
+import { drawLength, type Lengths } from "./lengths.ts";
 import { arrivalTimes, itemOrder } from "./schedule.ts";
 import { summarise } from "./summary.ts";
 import type { LoadContext } from "./plan.ts";
@@ -52,6 +54,58 @@ describe("arrivals", () => {
       Array.from({ length: 5 }, arrivalTimes({ kind: "poisson" }, { kind: "constant", perSecond: 10 }, seed));
     expect(first("a")).toEqual(first("a"));
     expect(first("a")).not.toEqual(first("b"));
+  });
+});
+
+describe("a rate that moves", () => {
+  it("rises evenly: 0 to 20/s in 10 s is 100 requests, the k-th at √k seconds", () => {
+    const next = arrivalTimes({ kind: "constant" }, { kind: "ramp", fromPerSecond: 0, toPerSecond: 20, durationMs: 10_000 }, "s");
+    const times = Array.from({ length: 101 }, next);
+    for (const k of [0, 1, 4, 25, 81, 100]) expect(times[k]).toBeCloseTo(1000 * Math.sqrt(k), 6);
+  });
+  it("falls evenly to nothing", () => {
+    const next = arrivalTimes({ kind: "constant" }, { kind: "ramp", fromPerSecond: 20, toPerSecond: 0, durationMs: 10_000 }, "s");
+    const times = Array.from({ length: 100 }, next);
+    // What is left of it falls as the square of the time that is left.
+    for (const k of [0, 19, 75, 96]) expect(times[k]).toBeCloseTo(10_000 - 1000 * Math.sqrt(100 - k), 6);
+  });
+  it("goes by steps, each for its time, none where it is 0", () => {
+    const next = arrivalTimes({ kind: "constant" }, { kind: "steps", perSecond: [10, 0, 40], eachMs: 1000 }, "s");
+    const times = Array.from({ length: 51 }, next);
+    expect(times.slice(0, 10)).toEqual(Array.from({ length: 10 }, (_, k) => 100 * k));
+    expect(times.slice(11, 15).map((at) => Math.round(at))).toEqual([2025, 2050, 2075, 2100]);
+    expect(times[50]).toBeCloseTo(3000, 6);
+  });
+  it("keeps the spread that was named, and the first rate in the warm-up", () => {
+    const profile = { kind: "ramp", fromPerSecond: 50, toPerSecond: 150, durationMs: 100_000 } as const;
+    const next = arrivalTimes({ kind: "poisson" }, profile, "s", 10_000);
+    const times = Array.from({ length: 11_500 }, next);
+    const between = (from: number, to: number): number => times.filter((at) => at >= from && at < to).length;
+    // 50/s for 10 s; then 10,000 in the window, a quarter of the time after its start 25 × 62.5 of them: 3 sd either way.
+    expect(Math.abs(between(0, 10_000) - 500)).toBeLessThan(3 * Math.sqrt(500));
+    expect(Math.abs(between(10_000, 35_000) - 1562.5)).toBeLessThan(3 * Math.sqrt(1562.5));
+    expect(Math.abs(between(10_000, 110_000) - 10_000)).toBeLessThan(3 * Math.sqrt(10_000));
+  });
+});
+
+describe("lengths", () => {
+  const drawn = (lengths: Lengths): number[] => {
+    const stream = randomStream("s", "lengths");
+    return Array.from({ length: 20_000 }, () => drawLength(lengths, stream));
+  };
+  it("are drawn from what was named", () => {
+    expect(new Set(drawn({ kind: "fixed", tokens: 7 }))).toEqual(new Set([7]));
+    const [mean, sd] = meanAndSd(drawn({ kind: "normal", mean: 500, sd: 40 }));
+    expect(Math.abs(mean - 500)).toBeLessThan(1.5);
+    expect(Math.abs(sd - 40)).toBeLessThan(1.5);
+    const logs = meanAndSd(drawn({ kind: "lognormal", median: 400, sigma: 0.5 }).map((tokens) => Math.log(tokens)));
+    expect(Math.abs(logs[0] - Math.log(400))).toBeLessThan(0.02);
+    expect(Math.abs(logs[1] - 0.5)).toBeLessThan(0.02);
+    const uniform = drawn({ kind: "uniform", from: 3, to: 6 });
+    for (const value of [3, 4, 5, 6]) expect(Math.abs(uniform.filter((one) => one === value).length - 5000)).toBeLessThan(300);
+    const empirical = drawn({ kind: "empirical", values: [1, 9, 9, 9] });
+    expect(Math.abs(empirical.filter((one) => one === 9).length - 15_000)).toBeLessThan(300);
+    expect(Math.min(...drawn({ kind: "normal", mean: 2, sd: 50 }))).toBe(1);
   });
 });
 

@@ -54,7 +54,7 @@ function timeOf(profile: RateProfile): (count: number) => number {
       return (count) =>
         count > whole
           ? durationMs + ((count - whole) / Math.max(to, 1e-9)) * 1000
-          : (2000 * count) / (from + Math.sqrt(Math.max(0, from * from + 2 * slope * count)));
+          : (2000 * count) / Math.max(1e-9, from + Math.sqrt(Math.max(0, from * from + 2 * slope * count)));
     }
     case "steps": {
       const { perSecond, eachMs } = profile;

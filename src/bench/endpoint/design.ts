@@ -175,9 +175,9 @@ export function nextVisit(question: EndpointQuestion, visits: readonly EndpointV
         visits.length % 2 === 0 &&
         differencesOf(question, visits).every(({ morePairs }) => morePairs === 0);
       if (done || visits.length >= 2 * design.pairs) return null;
-      const block = visits.length >> 1;
-      const [first, second] = randomStream(seed, "block", block).shuffled([0, 1]);
-      return { endpoint: (visits.length % 2 === 0 ? first : second)!, load, durationMs };
+      // A B, then B A: which comes first is drawn for every four, so that neither is favoured by its place.
+      const four = randomStream(seed, "four", visits.length >> 2).shuffled([0, 1]);
+      return { endpoint: four[[0, 1, 1, 0][visits.length % 4]!]!, load, durationMs };
     }
   }
 }

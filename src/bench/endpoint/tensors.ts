@@ -1,7 +1,7 @@
 /** Tensors for a server of the Open Inference Protocol: out of a data file, or drawn in the shapes that the model tells. */
 import { z } from "zod";
 import { AssayError, randomStream, type RandomStream } from "../../base/index.ts";
-import { prepareInput, readColumns, stackInputs } from "../../data/index.ts";
+import { plainInput, readColumns, stackInputs } from "../../data/index.ts";
 import { encodeInfer, type EncodedRequest, type Speech } from "../../load/index.ts";
 import { dataTypes, elementCount, zeros, type DataType, type Tensor, type TensorSpec } from "../../tensor/index.ts";
 import { askOnce, type Caller, type CallerBase } from "./caller.ts";
@@ -59,18 +59,6 @@ function drawTensor({ datatype, shape }: TensorSpec, items: number, stream: Pick
   return { datatype, shape: whole, data };
 }
 
-const numpyNames = {
-  FP32: "float32",
-  FP64: "float64",
-  FP16: "float16",
-  INT8: "int8",
-  INT16: "int16",
-  INT32: "int32",
-  INT64: "int64",
-} as const;
-const moreNames = { UINT8: "uint8", UINT16: "uint16", UINT32: "uint32", UINT64: "uint64", BOOL: "bool", BYTES: "string" } as const;
-const nameOf = (datatype: DataType): string => ({ ...numpyNames, ...moreNames })[datatype];
-
 /** Asks the model what it takes, sends one request, and makes ready. Throws ENDPOINT_REFUSES, DATA_MISFIT, DATA_UNREADABLE. */
 export async function callWithTensors(
   endpoint: OipEndpoint,
@@ -88,19 +76,7 @@ export async function callWithTensors(
     uniqueAt: undefined,
   });
   const columns = dataPath === null ? null : await readColumns(dataPath);
-  const prepared = columns?.columns
-    ? inputs.map((spec) => {
-        const column =
-          columns.columns.get(spec.name) ??
-          (inputs.length === 1 && columns.columns.size === 1 ? [...columns.columns.values()][0] : undefined);
-        if (!column)
-          throw new AssayError(
-            "DATA_MISFIT",
-            `${data}: it has no field "${spec.name}", which model ${model} takes; it has ${[...columns.columns.keys()].join(", ")}`,
-          );
-        return prepareInput(spec, { field: spec.name, as: nameOf(spec.datatype) } as Parameters<typeof prepareInput>[1], column, data!);
-      })
-    : null;
+  const prepared = columns && inputs.map((spec) => plainInput(spec, columns, inputs.length === 1, data!));
   const requests = (seed: string): EncodedRequest[] => {
     const stream = randomStream(seed, "tensors");
     if (!columns || !prepared)

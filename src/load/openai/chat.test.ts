@@ -1,27 +1,9 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { randomStream } from "../../base/index.ts";
-import type { Exchange } from "../exchange.ts";
-import { createStreamReader } from "../answers/streamed.ts";
+import { readAnswer, wire, type Pieces, type ReadAnswer } from "../../../test/fixtures/exchanges.ts";
 import { completions } from "./chat.ts";
 
-interface Read {
-  exchange: Exchange;
-  gaps: number[];
-  peculiarities: string[];
-}
-
-/** An answer read in pieces at their times, milliseconds; the connection ends after the last where it must. */
-function read(pieces: readonly (readonly [number, string | Buffer])[]): Read {
-  const gaps: number[] = [];
-  const peculiarities: string[] = [];
-  const reader = createStreamReader(completions, { gap: (ms) => gaps.push(ms), peculiarity: (what) => peculiarities.push(what) });
-  let exchange: Exchange | null = null;
-  for (const [at, piece] of pieces) exchange = reader.push(Buffer.from(piece as string), at) ?? exchange;
-  exchange ??= reader.end(pieces.at(-1)![0]);
-  if (!exchange) throw new Error("no exchange");
-  return { exchange: { ...exchange, tokens: { ...exchange.tokens! } }, gaps, peculiarities };
-}
+const read = (pieces: Pieces): ReadAnswer => readAnswer(completions, "stream", pieces);
 
 const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -180,24 +162,6 @@ describe("an OpenAI stream", () => {
     }
   });
 });
-
-/** What real servers sent. Where a recording has lost the CR of HTTP's own lines, they are put back. */
-function wire(name: string): Buffer {
-  const text = readFileSync(new URL(`../../../test/fixtures/wire/${name}.txt`, import.meta.url), "latin1");
-  const bytes = text.slice(text.indexOf("# response\n") + "# response\n".length);
-  if (bytes.includes("\r\n")) return Buffer.from(bytes.slice(0, bytes.lastIndexOf("\r\n") + 2), "latin1");
-  const headEnd = bytes.indexOf("\n\n");
-  const start = `${bytes.slice(0, headEnd).replaceAll("\n", "\r\n")}\r\n\r\n`;
-  if (!/chunked/.test(start)) return Buffer.from(start + bytes.slice(headEnd + 2), "latin1");
-  let out = start;
-  for (let at = headEnd + 2; ;) {
-    const line = bytes.indexOf("\n", at);
-    const size = Number.parseInt(bytes.slice(at, line), 16);
-    out += `${bytes.slice(at, line)}\r\n${bytes.slice(line + 1, line + 1 + size)}\r\n`;
-    if (size === 0) return Buffer.from(out, "latin1");
-    at = line + 1 + size + 1;
-  }
-}
 
 describe("streams of real servers", () => {
   it.each([

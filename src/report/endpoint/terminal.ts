@@ -15,6 +15,11 @@ function inFlight({ context }: EndpointVisit): string {
   return samples === 0 ? "–" : figure(sum / samples);
 }
 
+const faultsOf = (ledger: Readonly<Record<string, number>>): string[] =>
+  Object.entries(ledger)
+    .filter(([outcome, count]) => outcome !== "good" && count > 0)
+    .map(([outcome, count]) => `${count} ${outcome}`);
+
 /** Visits side by side. */
 function visitTable(visits: readonly EndpointVisit[]): string {
   const tokens = visits.some(({ figures }) => figures.outputPerSecond > 0);
@@ -27,26 +32,26 @@ function visitTable(visits: readonly EndpointVisit[]): string {
     "p99 ms",
     ...(tokens ? ["tokens/s"] : []),
     "in flight",
-    "targets",
+    "",
   ];
   const rows = visits.map((visit) => {
     const { run, figures, load, context } = visit;
     const asked = rateOf(load, context);
-    const good = run.achievedPerSecond === 0 ? 0 : (run.ledger.good ?? 0) / Math.max(1, visit.table.length);
     const targets = figures.targets.map(({ tag, p, result }) => `${tag}.${percentileName(p)} ${result}`).join(", ");
     return [
       asked === null ? "closed loop" : figure(asked),
       figure(run.achievedPerSecond),
-      percent(good),
+      percent(visit.table.length === 0 ? 0 : run.ledger.good / visit.table.length),
       ...(tokens ? [value(visit, "ttft", 0.5), value(visit, "ttft", 0.99), value(visit, "tpot", 0.5)] : []),
       value(visit, "e2e", 0.5),
       value(visit, "e2e", 0.99),
       ...(tokens ? [figure(figures.outputPerSecond)] : []),
       inFlight(visit),
-      [...(run.valid ? [] : [`INVALID: ${run.reasons[0] ?? ""}`]), ...(targets ? [targets] : [])].join("; ") || "–",
+      [...faultsOf(run.ledger), ...(run.valid ? [] : [`INVALID: ${run.reasons[0] ?? ""}`]), ...(targets ? [targets] : [])].join("; ") ||
+        "–",
     ];
   });
-  return textTable([head, ...rows], 1);
+  return textTable([head, ...rows], 1, 1);
 }
 
 const bounds: Record<Extract<Conclusion, { kind: "capacity" }>["capacity"]["limit"], string> = {
@@ -73,7 +78,7 @@ function differenceRow({ what, unit, ratio, answer, visible, morePairs }: Differ
     answer,
     ratio ? `${figure(ratio.value)} (${figure(ratio.low)} – ${figure(ratio.high)})` : "–",
     ratio ? String(ratio.pairs) : "0",
-    visible === null ? "–" : percent(visible - 1),
+    visible === null ? "–" : percent(Math.abs(visible - 1)),
     morePairs === 0 ? "" : `about ${morePairs} more pairs would tell`,
   ];
 }
