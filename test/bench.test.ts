@@ -305,6 +305,36 @@ describe("assay bench, wider", () => {
   });
 });
 
+describe("the run's folder", () => {
+  it("has a report, leaves for other tools, and is compared with another", async () => {
+    const [url, first, second] = [await server(quick), folder(), folder()];
+    const files = ["junit", "markdown"].flatMap((name) => [`--${name}`, join(first, "..", name)]);
+    const gate = ["--target", "ttft.p50=1ms", "--fail-on", "missed"];
+    const run = await assay(["bench", "openai", url, ...short, ...gate, ...files, "--out", first]);
+    // Host stalls may have hidden the miss.
+    expect([5, 0]).toContain(run.status);
+    expect(run.status === 5).toBe(run.out.includes("FAIL  ttft"));
+    expect(readFileSync(join(first, "..", "junit"), "utf8")).toMatch(/<testsuite name="assay bench"/);
+    expect(readFileSync(join(first, "..", "markdown"), "utf8")).toMatch(/\| time to first token \(ttft\) \| ms \|/);
+    const page = readFileSync(join(first, "report.html"), "utf8");
+    expect(page).toMatch(/<h1>TTFT p50/);
+    rmSync(join(first, "report.html"));
+    await assay(["report", first]);
+    expect(readFileSync(join(first, "report.html"), "utf8")).toBe(page);
+    const csv = await assay(["export", first, "--format", "csv"]);
+    expect(csv).toMatchObject({ status: 0, out: expect.stringMatching(/^visit,endpoint,/) as string });
+    expect(await assay(["export", first, "--format", "pdf"])).toMatchObject({
+      status: 2,
+      err: expect.stringMatching(/the formats are csv/) as string,
+    });
+    await assay(["bench", "openai", url, ...short, "--out", second]);
+    const compared = await assay(["compare", first, second]);
+    expect(compared.status).toBe(4);
+    expect(compared.out).toMatch(/ttft\.p50 \(ms\) +cannot tell yet .*about 4 more runs of each would tell/);
+    expect((await assay(["compare", first])).err).toMatch(/1 runs are given: name two/);
+  });
+});
+
 describe("assay truth-server", () => {
   it("answers by its script and says at its end how late its own writes were", async () => {
     const script = fileURLToPath(new URL("../examples/truth/chat.yaml", import.meta.url));

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium } from "playwright-core";
 import { verdictSchema, type Verdict } from "../src/decide/index.ts";
-import { renderHtml, renderTerminal } from "../src/report/index.ts";
+import { renderEndpointHtml, renderHtml, renderTerminal } from "../src/report/index.ts";
+import { endpointRun } from "./fixtures/endpoint-run.ts";
 
 const real = verdictSchema.parse(JSON.parse(readFileSync(new URL("fixtures/verdict.json", import.meta.url), "utf8")));
 const evil = `<script>alert("x")</script>'&`;
@@ -85,10 +86,16 @@ describe.skipIf(browser === undefined)(`in a browser${browser === undefined ? " 
     const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
     const launched = await chromium.launch({ executablePath: browser!, args: ["--no-sandbox"] });
     try {
-      for (const [index, [, verdict]] of all.entries()) {
+      const pages = [
+        ...all.map(([, verdict]) => renderHtml(verdict)),
+        renderEndpointHtml(endpointRun({ kind: "one" }, [{ failed: [3, 4], model: evil }])),
+        renderEndpointHtml(endpointRun({ kind: "capacity", startPerSecond: 20 }, [{}, { ttft: () => 90 }])),
+        renderEndpointHtml(endpointRun({ kind: "against", pairs: 2 }, [{}, { ttft: () => 15 }, { ttft: () => 16 }, {}])),
+      ];
+      for (const [index, html] of pages.entries()) {
         const path = join(folder, `${index}.html`);
         // The policy of the report forbids scripts, so the checker is let in for the test.
-        writeFileSync(path, renderHtml(verdict).replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, ""));
+        writeFileSync(path, html.replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, ""));
         for (const colorScheme of ["light", "dark"] as const) {
           const page = await launched.newPage({ viewport: { width: 360, height: 780 }, colorScheme });
           await page.goto(`file://${path}`);

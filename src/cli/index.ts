@@ -55,7 +55,10 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     .option("--open", "open it in the browser")
     .option("--markdown <file>", "write the verdict as Markdown too")
     .option("--junit <file>", "write the verdict as JUnit XML too")
-    .option("--fail-on <answers>", "exit 5 for these answers, 0 for others: winner, keep, no-difference, none-meets, cannot-tell")
+    .option(
+      "--fail-on <answers>",
+      "exit 5 for these answers, 0 for others: winner, keep, no-difference, none-meets, cannot-tell; of a run against endpoints missed, cannot-tell, invalid",
+    )
     .action(async (run: string, options: object) => {
       status = (await import("./run.ts")).runReport(run, options);
     });
@@ -68,13 +71,22 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     });
   program
     .command("compare")
-    .description("set two finished runs side by side and say whether they agree")
-    .argument("<first>", "run folder")
-    .argument("<second>", "run folder")
+    .description("set finished runs side by side: do two decisions agree, which endpoint is better")
+    .argument("<runs...>", "two run folders; of runs against endpoints also several, with the other side behind --with")
+    .option("--with <runs...>", "the second side")
     .option("--json", "print one JSON document")
-    .addHelpText("after", "\nExit status: 0 they agree · 3 they do not")
-    .action(async (first: string, second: string, options: { json?: boolean }) => {
-      status = (await import("./run.ts")).runCompare(first, second, options);
+    .addHelpText("after", "\nExit status: 0 they agree, or every difference is told · 3 the decisions do not agree · 4 cannot tell yet")
+    .action(async (runs: string[], options: { json?: boolean; with?: string[] }) => {
+      status = (await import("./run.ts")).runCompare(runs, options);
+    });
+  program
+    .command("export")
+    .description("write a run against endpoints in a form of other tools")
+    .argument("<run>", "run folder")
+    .requiredOption("--format <name>", "csv, arrow, prometheus, otlp, hdr, junit or markdown")
+    .option("--out <file>", "where to; standard output unless said")
+    .action(async (run: string, options: { format: string; out?: string }) => {
+      status = (await import("./bench/run.ts")).runExport(run, options);
     });
   program
     .command("replay")

@@ -4,49 +4,38 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { changedFields } from "../artifact/index.ts";
 import { AssayError, type Json } from "../base/index.ts";
-import { endpointDocument, isEndpointRun, loadEndpointRun } from "../bench/index.ts";
+import { isEndpointRun } from "../bench/index.ts";
 import { compareVerdicts, type Verdict } from "../decide/index.ts";
-import { renderComparison, renderEndpoint } from "../report/index.ts";
+import { renderComparison } from "../report/index.ts";
 import { showVerdict } from "./decide.ts";
-import { endpointStatus } from "./bench/index.ts";
+import { compareEndpoints, reportEndpoint, verifyEndpoint } from "./bench/run.ts";
 import { failKinds, statusOf, writeExchange, type ExchangeOptions } from "./exchange.ts";
-import { finishedRun, publish, reportName, shownPath, verdictName, verdictText } from "./run-folder.ts";
+import { finishedRun, publish, reportName, verdictName, verdictText } from "./run-folder.ts";
 import { version } from "./version.ts";
+
+function openFile(path: string): void {
+  const [command, ...args] =
+    process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
+  const child = spawn(command!, [...args, path], { stdio: "ignore", detached: true });
+  child.on("error", () => process.stderr.write(`No viewer found; open ${path} in a browser.\n`));
+  child.unref();
+}
 
 /** Draws the report again from the records. */
 export function runReport(path: string, { open, ...exchange }: ExchangeOptions & { open?: boolean }): number {
-  const failOn = failKinds(exchange.failOn);
   const folder = resolve(path);
   if (isEndpointRun(folder)) {
-    const given = Object.keys({ ...exchange, ...(open && { open }) });
-    if (given.length > 0) throw new AssayError("USAGE", `--${given[0]} goes with the run of a decision; ${path} measured an endpoint`);
-    const { found } = loadEndpointRun(folder);
-    process.stdout.write(renderEndpoint(found, shownPath(folder)));
-    return endpointStatus(found);
+    const { status, report } = reportEndpoint(folder, exchange);
+    if (open) openFile(report);
+    return status;
   }
+  const failOn = failKinds(exchange.failOn);
   const { verdict } = finishedRun(folder);
   publish(folder, verdict);
-  const report = join(folder, reportName);
   showVerdict(verdict, folder);
   writeExchange(verdict, exchange);
-  if (open) {
-    const [command, ...args] =
-      process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-    const child = spawn(command!, [...args, report], { stdio: "ignore", detached: true });
-    child.on("error", () => process.stderr.write(`No viewer found; open ${report} in a browser.\n`));
-    child.unref();
-  }
+  if (open) openFile(join(folder, reportName));
   return failOn === null ? 0 : statusOf(verdict, failOn);
-}
-
-function verifyEndpoint(folder: string): number {
-  const { found, stored } = loadEndpointRun(folder);
-  const changed = changedFields(stored, endpointDocument(found));
-  if (changed.length > 0)
-    throw new AssayError("RUN_MISMATCH", `the stored figures differ from what the records give in: ${changed.slice(0, 20).join(", ")}`);
-  const requests = found.visits.reduce((sum, { table }) => sum + table.length, 0);
-  process.stdout.write(`The records give the stored figures. ${requests} requests checked.\n`);
-  return 0;
 }
 
 /** Recomputes the verdict from the records and compares. Throws RUN_MISMATCH naming what differs. */
@@ -93,8 +82,15 @@ export function showComparison(first: Verdict, second: Verdict, json: boolean): 
   return agrees ? 0 : 3;
 }
 
-/** Compares two finished runs. */
-export function runCompare(first: string, second: string, { json }: { json?: boolean }): number {
-  const [a, b] = [first, second].map((path) => finishedRun(resolve(path)).verdict) as [Verdict, Verdict];
+/** Compares two finished runs, or two sides of several runs against endpoints. */
+export function runCompare(paths: readonly string[], { json, with: others }: { json?: boolean; with?: string[] }): number {
+  if (others === undefined && paths.length !== 2)
+    throw new AssayError("USAGE", `${paths.length} runs are given: name two, or several on each side, as in A1 A2 --with B1 B2`);
+  const [first, second] = others === undefined ? [paths.slice(0, 1), paths.slice(1)] : [paths, others];
+  const kinds = new Set([...first, ...second].map((path) => isEndpointRun(resolve(path))));
+  if (kinds.size > 1) throw new AssayError("USAGE", "runs of a decision and runs against endpoints cannot be compared with each other");
+  if (kinds.has(true)) return compareEndpoints(first, second, json === true);
+  if (first.length > 1 || second.length > 1) throw new AssayError("USAGE", "of decisions two runs are compared");
+  const [a, b] = [first, second].map(([path]) => finishedRun(resolve(path!)).verdict) as [Verdict, Verdict];
   return showComparison(a, b, json === true);
 }

@@ -7,6 +7,7 @@ import {
   meanInterval,
   pairedRatio,
   percentile,
+  percentileCurve,
   percentileInterval,
   wilsonInterval,
   type PairedRatio,
@@ -27,8 +28,6 @@ export function cpuMsOf({ record, scheduled }: VisitView): number | null {
   const { windowMs } = record.context as { windowMs: number };
   return record.cpuSeconds === null || scheduled === 0 ? null : (1000 * record.cpuSeconds) / (scheduled * (1 + record.warmUpMs / windowMs));
 }
-
-const curvePercents = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 85, 90, 93, 95, 96, 97, 98, 98.5, 99, 99.3, 99.5, 99.7, 99.9];
 
 export function latencyOf(views: readonly VisitView[], targets: Targets): CandidateVerdict["latency"] {
   const [first] = views;
@@ -75,7 +74,7 @@ export function latencyOf(views: readonly VisitView[], targets: Targets): Candid
         targetMs: targets.latency.find(([p]) => p === percent)?.[1] ?? null,
       };
     }),
-    curve: curvePercents.map((percent): [number, number] => [percent, percentile(all, percent / 100)!]),
+    curve: percentileCurve(all),
     success: { ...success, target: targets.successRatio },
     ledger,
     stages: told.length > 0 ? stages : [],

@@ -1,6 +1,6 @@
 export type { Arrival, RateProfile } from "./schedule.ts";
 export { loadContextSchema, type LoadContext, type LoadPlan, type LoadTick } from "./plan.ts";
-export { hasTokens, outcomeClasses, readRecords, type OutcomeClass, type RecordTable } from "./records.ts";
+export { hasTokens, outcomeClasses, readRecords, recordsToArrow, type OutcomeClass, type RecordTable } from "./records.ts";
 export { runLoad, type KeptBody, type LoadRun } from "./run.ts";
 export { summarise, sustainedDrift, type RunSummary, type StageTimes } from "./summary.ts";
 export { decodeInfer, encodeInfer, type InferCall } from "./oip/infer.ts";
@@ -12,3 +12,7 @@ export { checkSchema, parsePath } from "./template/index.ts";
 export type { Speech } from "./protocols.ts";
 export { drawLength, lengthsSchema, type Lengths } from "./lengths.ts";
 export { parseTrace, type Trace, type TraceRequest } from "./trace/index.ts";
+export { seriesOf, type Slice } from "./series.ts";
+export { phasesOf, type Phase } from "./phases.ts";
+export { curvesOf, type MetricCurve } from "./curves.ts";
+export { metricValues } from "./values.ts";

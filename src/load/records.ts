@@ -36,7 +36,7 @@
 import { createWriteStream, readFileSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGzip, gunzipSync } from "node:zlib";
-import { makeTable, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
+import { makeTable, RecordBatchStreamWriter, tableFromIPC, tableToIPC } from "apache-arrow";
 import { AssayError, asAssayError } from "../base/index.ts";
 
 /** Every scheduled request ends in exactly one of these. `slo_miss` and `quality_miss` are the gates' to say. */
@@ -198,4 +198,19 @@ export function readRecords(path: string): RecordTable {
   } catch (cause) {
     throw new AssayError("RUN_UNREADABLE", `${path}: no readable records: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** An Arrow IPC stream of plain columns for other tools: every stamp since its window's start, and `visit`, which of the tables, from 1. */
+export function recordsToArrow(tables: readonly RecordTable[]): Uint8Array {
+  const joined = createTable(
+    tables.reduce((sum, { length }) => sum + length, 0),
+    tables.some(({ tokens }) => tokens !== null),
+  );
+  const [into, visit] = [columnsOf(joined), new Uint16Array(joined.length)];
+  let at = 0;
+  for (const [k, table] of tables.entries()) {
+    for (const [name, column] of Object.entries(columnsOf(table))) into[name]!.set(column, at);
+    visit.fill(k + 1, at, (at += table.length));
+  }
+  return tableToIPC(makeTable({ visit, ...into }), "stream");
 }

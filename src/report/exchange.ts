@@ -1,6 +1,7 @@
 /** The verdict for other tools: Markdown for a pull request, JUnit XML for CI. */
 import type { CandidateVerdict, Gate, Verdict } from "../decide/index.ts";
 import { interval, metricValue, milliseconds, rate, usd } from "./format.ts";
+import { junitSuite, type TestCase } from "./junit.ts";
 
 const gateWord = { pass: "pass", fail: "**fails**", "cannot-tell": "open", "not-asked": "–" } as const;
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
@@ -44,21 +45,6 @@ export function renderMarkdown(verdict: Verdict): string {
   ].join("\n");
 }
 
-const xml = (text: string): string =>
-  text
-    // Characters that XML 1.0 cannot hold.
-    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD")
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-
-interface TestCase {
-  name: string;
-  outcome: "pass" | "fail" | "skip";
-  text: string;
-}
-
 const outcomeOf = { pass: "pass", fail: "fail", "cannot-tell": "skip", "not-asked": "skip" } as const;
 const gateCase = (name: string, gate: Gate, own: boolean): TestCase => {
   const outcome = outcomeOf[gate.result];
@@ -81,22 +67,5 @@ export function renderJUnit(verdict: Verdict): string {
       gateCase(`${one.name}: accuracy`, one.accuracyGate, one.id === own),
     ]),
   ];
-  const count = (outcome: TestCase["outcome"]): number => cases.filter((one) => one.outcome === outcome).length;
-  const body = cases.map(({ name, outcome, text }) => {
-    const open = `  <testcase classname="assay.${xml(workload.name)}" name="${xml(name)}">`;
-    const inner =
-      outcome === "fail"
-        ? `<failure message="${xml(text.split("\n")[0]!)}">${xml(text)}</failure>`
-        : outcome === "skip"
-          ? `<skipped message="${xml(text.split("\n")[0]!)}"/>`
-          : `<system-out>${xml(text)}</system-out>`;
-    return `${open}${inner}</testcase>`;
-  });
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuite name="assay: ${xml(workload.name)}" tests="${cases.length}" failures="${count("fail")}" errors="0" skipped="${count("skip")}">`,
-    ...body,
-    "</testsuite>",
-    "",
-  ].join("\n");
+  return junitSuite(`assay: ${workload.name}`, `assay.${workload.name}`, cases);
 }

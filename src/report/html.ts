@@ -1,8 +1,8 @@
-/** The report: one HTML file without script or outside request, the same bytes for the same verdict. */
+/** The report of a decision, the same bytes for the same verdict. */
 import type { Verdict } from "../decide/index.ts";
 import { escape } from "./format.ts";
+import { page } from "./page.ts";
 import { sections } from "./sections/index.ts";
-import { style } from "./style.ts";
 
 const kinds: Record<Verdict["answer"]["kind"], string> = {
   winner: "Winner",
@@ -19,29 +19,15 @@ export function renderHtml(verdict: Verdict): string {
   const reasons = answer.reasons.length === 0 ? "" : `<ul>${answer.reasons.map((reason) => `<li>${escape(reason)}</li>`).join("")}</ul>`;
   const peak =
     workload.ratePerSecond === null ? "the rate is what one replica carries" : `${workload.ratePerSecond} requests/s at the peak`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<title>${escape(`${workload.name}: ${kinds[answer.kind]}`)} – Assay</title>
-<style>${style}</style>
-</head>
-<body>
-<a class="skip" href="#finalists">Skip to the finalists</a>
-<main>
-<header>
-<p class="what">Assay · verdict on <strong>${escape(workload.name)}</strong> · ${escape(peak)} · decided by ${escape(verdict.decidedBy)}</p>
-<h1>${escape(answer.sentence)}</h1>
-<p><span class="kind ${answer.kind}">${kinds[answer.kind]}</span></p>
-<p class="next">${escape(answer.next)}</p>
-</header>
-${reasons}${more}
+  return page({
+    title: `${workload.name}: ${kinds[answer.kind]}`,
+    what: `Assay · verdict on <strong>${escape(workload.name)}</strong> · ${escape(peak)} · decided by ${escape(verdict.decidedBy)}`,
+    sentence: answer.sentence,
+    kind: { text: kinds[answer.kind], className: answer.kind },
+    next: `<p class="next">${escape(answer.next)}</p>`,
+    skip: { id: "finalists", name: "the finalists" },
+    body: `${reasons}${more}
 <p class="soft">Targets: ${escape(workload.targets.join(" · "))}. ${escape(smallestDifference.sentence)}</p>
-${sections(verdict)}
-</main>
-</body>
-</html>
-`;
+${sections(verdict)}`,
+  });
 }

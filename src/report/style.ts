@@ -1,9 +1,9 @@
 /** The report's look: system fonts, one column, light and dark, phone and paper. Colours by Okabe and Ito, safe for colour-blind eyes. */
 export const style = `
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606a;--line:#d8dee4;--paper:#fff;--panel:#f6f8fa;--good:#0a6b3d;--bad:#b3261e;--open:#7a4d00;--limit:#b3261e;
---s0:#0067a3;--s1:#b34700;--s2:#00745a;--s3:#9a2f7a;--s4:#5b5b00;--s5:#4a4a8a;--g0:#7a8794;--g1:#56a8d8;--g2:#e0a030;--g3:#00805f}
+--s0:#0067a3;--s1:#b34700;--s2:#00745a;--s3:#9a2f7a;--s4:#5b5b00;--s5:#4a4a8a;--g0:#7a8794;--g1:#56a8d8;--g2:#e0a030;--g3:#00805f;--g4:#c06aa0;--g5:#a0a0a8}
 @media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9fb0c0;--line:#30363d;--paper:#0d1117;--panel:#161b22;--good:#56d38a;--bad:#ff8a80;--open:#f0c060;--limit:#ff8a80;
---s0:#62b8f0;--s1:#ff9d5c;--s2:#3fd0a8;--s3:#ef8fd0;--s4:#d5d55a;--s5:#b0b0ff;--g0:#6b7a89;--g1:#3d8fc2;--g2:#c28a20;--g3:#1f9a75}}
+--s0:#62b8f0;--s1:#ff9d5c;--s2:#3fd0a8;--s3:#ef8fd0;--s4:#d5d55a;--s5:#b0b0ff;--g0:#6b7a89;--g1:#3d8fc2;--g2:#c28a20;--g3:#1f9a75;--g4:#b05c94;--g5:#8a8f98}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:960px;margin:0 auto;padding:28px 20px 60px}
@@ -34,7 +34,8 @@ details{margin:10px 0}summary{cursor:pointer;font-weight:600}
 .curve{fill:none;stroke-width:2.4}.d1{stroke-dasharray:8 4}.d2{stroke-dasharray:2.5 3.5}.d3{stroke-dasharray:10 3 2 3}
 .mark{stroke:var(--paper);stroke-width:1.2}
 ${[0, 1, 2, 3, 4, 5].map((k) => `.s${k}{stroke:var(--s${k})}.mark.s${k}{fill:var(--s${k});stroke:var(--paper)}.bar.s${k}{fill:var(--s${k});stroke:none}`).join("")}
-${[0, 1, 2, 3].map((k) => `.g${k}{fill:var(--g${k})}`).join("")}
+${[0, 1, 2, 3, 4, 5].map((k) => `.g${k}{fill:var(--g${k})}`).join("")}
+.stall{fill:var(--limit);opacity:.18;stroke:none}.area{stroke:none;opacity:.35}${[0, 1, 2, 3, 4, 5].map((k) => `.area.s${k}{fill:var(--s${k})}`).join("")}
 .build{fill:var(--s0)}.build.cached{fill:var(--g0)}.build.failed{fill:var(--bad)}.phase{stroke:var(--paper);stroke-width:1}
 .frame{overflow-x:auto}
 @media(max-width:560px){body{font-size:15px}main{padding:18px 14px 40px}h1{font-size:21px}.frame .plot{min-width:560px}}

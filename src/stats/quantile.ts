@@ -102,3 +102,9 @@ export function sampleFloor(p: number, confidence = 0.99): number {
   }
   return enough;
 }
+
+const curvePercents = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 85, 90, 93, 95, 96, 97, 98, 98.5, 99, 99.3, 99.5, 99.7, 99.9];
+
+/** [percent, value] of a distribution for drawing, denser towards the tail; empty without values. @param sorted ascending */
+export const percentileCurve = (sorted: ArrayLike<number>): [percent: number, value: number][] =>
+  sorted.length === 0 ? [] : curvePercents.map((percent) => [percent, percentile(sorted, percent / 100)!]);

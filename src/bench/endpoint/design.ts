@@ -4,8 +4,9 @@
  */
 import { randomStream } from "../../base/index.ts";
 import { pairedRatio, pairsToSee, sampleFloor, smallestVisibleRatio } from "../../stats/index.ts";
-import { sustainedDrift, type Figures } from "../../load/index.ts";
+import { sustainedDrift } from "../../load/index.ts";
 import { capacityOf, nextRate, type Capacity, type CapacityStep, type StepOutcome } from "../capacity.ts";
+import { answerOf, comparedOf, harmless, leastRuns, valueOf, type Answer, type Unit } from "./difference.ts";
 import type { EndpointLoad, EndpointQuestion } from "./question.ts";
 import type { EndpointVisit } from "./visit.ts";
 
@@ -19,12 +20,12 @@ export interface NextVisit {
 export interface Difference {
   /** Such as `ttft.p50`, or `output` for output tokens per second. */
   what: string;
-  unit: "ms" | "per second";
+  unit: Unit;
   /** Second ÷ first, with its 95 % interval over the pairs; null = fewer than two pairs, or a value that is missing. */
   ratio: { value: number; low: number; high: number; pairs: number } | null;
   /** Of the second against the first. */
-  answer: "better" | "worse" | "no measurable difference" | "cannot tell yet";
-  /** The smallest difference that this many pairs could have seen; null = not known. */
+  answer: Answer;
+  /** The smallest relative difference that this many pairs could have seen; null = not known. */
   visible: number | null;
   /** About how many more pairs would tell; 0 = it is told. */
   morePairs: number;
@@ -36,15 +37,11 @@ export type Conclusion =
   | { kind: "capacity"; capacity: Capacity; startPerSecond: number | null; steps: CapacityStep[] }
   | { kind: "against"; differences: Difference[] };
 
-/** Differences below this are of no consequence. */
-const harmless = 0.02;
 /** Requests of the short closed loop that tells where a search for the capacity starts. */
 const probeConcurrency = 16;
 const probeMs = 3000;
 /** A window is made longer for a low rate, so that it can certify a percentile, but not more than that many times. */
 const longestWindow = 10;
-/** Pairs before a comparison may end. */
-const leastPairs = 5;
 
 const certain = ({ run, figures: { targets } }: EndpointVisit): StepOutcome => {
   if (targets.some(({ result }) => result === "fail")) return "fail";
@@ -72,26 +69,6 @@ function windowFor({ durationMs, targets }: EndpointQuestion, rate: number): num
 const arrivalOf = (load: EndpointLoad): Extract<EndpointLoad, { kind: "open" }>["arrival"] =>
   load.kind === "open" || load.kind === "ramp" || load.kind === "steps" ? load.arrival : { kind: "poisson" };
 
-/** Figures that a comparison sets side by side: those with targets, else the usual ones. */
-function comparedOf({ targets }: EndpointQuestion): { tag: string; p: number }[] {
-  if (targets.length > 0) return targets.map(({ tag, p }) => ({ tag, p }));
-  return [
-    { tag: "ttft", p: 0.5 },
-    { tag: "ttft", p: 0.95 },
-    { tag: "tpot", p: 0.5 },
-    { tag: "e2e", p: 0.5 },
-    { tag: "e2e", p: 0.95 },
-  ];
-}
-
-/** A percentile that the summary shows, or the nearest above that it does. */
-function valueOf({ metrics }: Figures, tag: string, p: number): number | null {
-  const metric = metrics.find((one) => one.tag === tag);
-  return metric && metric.count > 0
-    ? ((metric.percentiles.find((one) => one.p >= p - 1e-9) ?? metric.percentiles.at(-1))?.value ?? null)
-    : null;
-}
-
 function pairsOf(visits: readonly EndpointVisit[]): [EndpointVisit, EndpointVisit][] {
   const of = (which: number): EndpointVisit[] => visits.filter(({ endpoint }) => endpoint === which);
   const [first, second] = [of(0), of(1)];
@@ -102,15 +79,13 @@ function differenceOf(what: string, unit: Difference["unit"], pairs: readonly (r
   const known = pairs.filter((pair): pair is [number, number] => pair.every((value) => value !== null && value > 0));
   const ratio = known.length === pairs.length ? pairedRatio(known.map(([first, second]) => [second, first])) : null;
   if (!ratio)
-    return { what, unit, ratio: null, answer: "cannot tell yet", visible: null, morePairs: Math.max(1, leastPairs - pairs.length) };
+    return { what, unit, ratio: null, answer: "cannot tell yet", visible: null, morePairs: Math.max(1, leastRuns - pairs.length) };
   const { value, low, high, pairs: count, logSd } = ratio;
   const said = { what, unit, ratio: { value, low, high, pairs: count }, visible: smallestVisibleRatio(logSd, count) };
-  if (count < leastPairs) return { ...said, answer: "cannot tell yet", morePairs: leastPairs - count };
-  const less = unit === "ms" ? "better" : "worse";
-  if (high < 1) return { ...said, answer: less, morePairs: 0 };
-  if (low > 1) return { ...said, answer: less === "better" ? "worse" : "better", morePairs: 0 };
-  if (low > 1 - harmless && high < 1 + harmless) return { ...said, answer: "no measurable difference", morePairs: 0 };
-  return { ...said, answer: "cannot tell yet", morePairs: Math.max(1, pairsToSee(logSd, Math.log1p(harmless)) - count) };
+  if (count < leastRuns) return { ...said, answer: "cannot tell yet", morePairs: leastRuns - count };
+  const answer = answerOf(ratio, unit);
+  if (answer !== "cannot tell yet") return { ...said, answer, morePairs: 0 };
+  return { ...said, answer, morePairs: Math.max(1, pairsToSee(logSd, Math.log1p(harmless)) - count) };
 }
 
 function differencesOf(question: EndpointQuestion, visits: readonly EndpointVisit[]): Difference[] {
@@ -171,7 +146,7 @@ export function nextVisit(question: EndpointQuestion, visits: readonly EndpointV
     }
     case "against": {
       const done =
-        visits.length >= 2 * leastPairs &&
+        visits.length >= 2 * leastRuns &&
         visits.length % 2 === 0 &&
         differencesOf(question, visits).every(({ morePairs }) => morePairs === 0);
       if (done || visits.length >= 2 * design.pairs) return null;

@@ -1,3 +1,4 @@
+export { compareRuns, type ComparedFigure, type RunComparison } from "./compare.ts";
 export { type Conclusion, type Difference, type NextVisit } from "./design.ts";
 export { describeEndpoint, describeLengths, describeLoad } from "./describe.ts";
 export { measureEndpoints, readyEndpoints, type ReadyEndpoint } from "./measure.ts";

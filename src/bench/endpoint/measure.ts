@@ -74,6 +74,7 @@ export async function measureEndpoints(
     const number = question.design.kind === "against" ? visits.length >> 1 : visits.length;
     const own = `${seed}/${number}`;
     const records = `records/${String(visits.length).padStart(3, "0")}-load.arrow.gz`;
+    const startedAt = new Date().toISOString();
     const { table, context } = await runLoad(
       {
         ...base,
@@ -88,7 +89,7 @@ export async function measureEndpoints(
       signal,
       onTick,
     );
-    const visit = summariseVisit(question, { ...next, context }, table);
+    const visit = summariseVisit(question, { ...next, startedAt, context }, table);
     journal.append(visitKind, visitBody(visit), [records]);
     visits.push(visit);
   }

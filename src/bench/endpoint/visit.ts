@@ -18,6 +18,7 @@ import { loadSchema, type EndpointLoad, type EndpointQuestion } from "./question
 export const visitSchema = z.object({
   endpoint: z.int().min(0).describe("which of the question's endpoints"),
   load: loadSchema,
+  startedAt: z.string().describe("when, as ISO 8601"),
   durationMs: z.number().describe("length of the window, milliseconds"),
   context: loadContextSchema,
 });

@@ -10,7 +10,7 @@ Protocols:
   oip              Open Inference Protocol v2 (KServe, Triton, MLServer) over HTTP
   http             any HTTP; in the URL's place stands a template file
 
-Exit status: 0 every target is met · 2 bad input · 3 one is missed, or no rate keeps them · 4 cannot tell yet, or the run is invalid · 130 interrupted
+Exit status: 0 every target is met · 2 bad input · 3 one is missed, or no rate keeps them · 4 cannot tell yet, or the run is invalid · 5 named by --fail-on · 130 interrupted
 
 Examples:
   assay bench openai http://127.0.0.1:8000/v1 --model m --rate 5 --target ttft.p99=500ms tpot.p99=40ms
@@ -61,6 +61,9 @@ export function addBench(program: Command, run: (protocol: string, place: string
     .option("--target <limit...>", "limit on a percentile: ttft.p99=500ms tpot.p99=40ms e2e.p95=5s")
     .option("--out <folder>", "run folder; ./assay-runs/bench-<time> unless said")
     .option("--json", "print one JSON document")
+    .option("--markdown <file>", "write it as Markdown too")
+    .option("--junit <file>", "write it as JUnit XML too")
+    .option("--fail-on <kinds>", "exit 5 for these, 0 for others: missed, cannot-tell, invalid")
     .addHelpText(
       "after",
       `\nLengths are 512, normal:<mean>,<sd>, lognormal:<median>,<sigma>, uniform:<from>,<to> or empirical:<file of lengths>.\n${protocols}`,

@@ -3,14 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AssayError, parseDurationMs } from "../../base/index.ts";
-import {
-  endpointDocument,
-  measureEndpoints,
-  readyEndpoints,
-  type Endpoint,
-  type EndpointQuestion,
-  type EndpointRun,
-} from "../../bench/index.ts";
+import { endpointDocument, measureEndpoints, readyEndpoints, type Endpoint, type EndpointQuestion } from "../../bench/index.ts";
 import { openJournal } from "../../evidence/index.ts";
 import { renderEndpoint } from "../../report/index.ts";
 import { newFolder, shownPath } from "../run-folder.ts";
@@ -18,6 +11,8 @@ import { endpointOf, protocolOf } from "./endpoint.ts";
 import { liveLine } from "./live.ts";
 import { askedOf } from "./load.ts";
 import { keyOf, numberOf, targetOf, type BenchOptions } from "./options.ts";
+import { publishEndpoint } from "./run.ts";
+import { endpointFailKinds, endpointStatus } from "./status.ts";
 
 export type { BenchOptions } from "./options.ts";
 
@@ -35,29 +30,10 @@ function questionOf(endpoints: Endpoint[], asked: Pick<EndpointQuestion, "load" 
   };
 }
 
-/** Exit status: 0 the question is answered and every target of one run is met · 3 one is missed, or no rate keeps them · 4 cannot tell yet. */
-export function endpointStatus({ visits, conclusion }: EndpointRun): number {
-  switch (conclusion.kind) {
-    case "one": {
-      const results = visits.flatMap(({ figures: { targets } }) => targets.map(({ result }) => result));
-      if (results.includes("fail")) return 3;
-      return visits.length === 0 || visits.some(({ run }) => !run.valid) || results.includes("cannot-tell") ? 4 : 0;
-    }
-    case "sweep":
-      return visits.length > 0 && visits.every(({ run, load }) => run.valid || load.kind !== "open") ? 0 : 4;
-    case "capacity": {
-      const { lowPerSecond, limit } = conclusion.capacity;
-      if (lowPerSecond === 0) return limit === "target" ? 3 : 4;
-      return limit === "target" || limit === "search-end" ? 0 : 4;
-    }
-    case "against":
-      return conclusion.differences.length > 0 && conclusion.differences.every(({ morePairs }) => morePairs === 0) ? 0 : 4;
-  }
-}
-
 /** Measures and prints. Returns the exit status; what was measured before an interruption is shown and kept. */
 export async function runBench(protocolText: string, place: string, options: BenchOptions): Promise<number> {
   const protocol = protocolOf(protocolText, options);
+  const failOn = endpointFailKinds(options.failOn);
   const { trace, ...asked } = askedOf(options);
   const { model = "", against, againstModel = model } = options;
   const endpoints = [
@@ -80,9 +56,10 @@ export async function runBench(protocolText: string, place: string, options: Ben
     try {
       const found = await measureEndpoints(question, ready, journal, { trace, ...live }, stop.signal);
       live.end();
+      publishEndpoint(folder, found, options);
       if (options.json) process.stdout.write(`${JSON.stringify(endpointDocument(found), undefined, 2)}\n`);
       else process.stdout.write(renderEndpoint(found, shownPath(folder)));
-      return stop.signal.aborted ? 130 : endpointStatus(found);
+      return stop.signal.aborted ? 130 : endpointStatus(found, failOn);
     } finally {
       journal.close();
     }

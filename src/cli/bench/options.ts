@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { AssayError, parseDurationMs } from "../../base/index.ts";
 import type { EndpointQuestion } from "../../bench/index.ts";
 import { lengthsSchema, metricTags, requestMetrics, type Arrival, type Lengths } from "../../load/index.ts";
+import type { EndpointExchange } from "./run.ts";
 
-export interface BenchOptions {
+export interface BenchOptions extends EndpointExchange {
   model?: string;
   api?: string;
   /** False where `--no-stream` is given. */

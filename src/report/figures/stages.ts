@@ -1,13 +1,19 @@
 /** Where the time of a request goes: a bar for the mean request and one for the slowest 5 %. */
-import type { CandidateVerdict } from "../../decide/index.ts";
 import { escape, percent } from "../format.ts";
 import { cut, picture, width } from "./plot.ts";
 
-export function stagesFigure(candidates: readonly CandidateVerdict[]): string {
-  const shown = candidates.filter(({ latency }) => latency && latency.stages.length > 0);
-  if (shown.length === 0) return "";
+export interface StageRow {
+  name: string;
+  /** The same stages in every row; shares 0–1, null = not told. */
+  stages: readonly { stage: string; shareOfMean: number | null; shareAboveP95: number | null }[];
+}
+
+/** @param description for who cannot see it */
+export function stagesFigure(shown: readonly StageRow[], description: string): string {
+  const [first] = shown;
+  if (!first || first.stages.length === 0) return "";
   const [left, right, rowHeight] = [230, width - 10, 58];
-  const bars = shown.map(({ name, latency }, i) => {
+  const bars = shown.map(({ name, stages }, i) => {
     const top = 34 + i * rowHeight;
     const bar = (y: number, shares: readonly (number | null)[]): string => {
       let x = left;
@@ -24,7 +30,6 @@ export function stagesFigure(candidates: readonly CandidateVerdict[]): string {
         })
         .join("");
     };
-    const { stages } = latency!;
     return `<text class="name" x="0" y="${top + 14}">${escape(cut(name, 26))}</text><text class="tick" text-anchor="end" x="${left - 8}" y="${top + 14}">mean</text>${bar(
       top,
       stages.map((stage) => stage.shareOfMean),
@@ -33,15 +38,10 @@ export function stagesFigure(candidates: readonly CandidateVerdict[]): string {
       stages.map((stage) => stage.shareAboveP95),
     )}`;
   });
-  const legend = ["client", "network", "queue", "compute"].map(
-    (stage, k) =>
-      `<rect class="stage g${k}" x="${left + k * 110}" y="6" width="14" height="14"/><text class="tick" x="${left + 20 + k * 110}" y="18">${stage}</text>`,
+  const step = (right - left) / Math.max(4, first.stages.length);
+  const legend = first.stages.map(
+    ({ stage }, k) =>
+      `<rect class="stage g${k}" x="${(left + k * step).toFixed(1)}" y="6" width="12" height="12"/><text class="tick" x="${(left + 15 + k * step).toFixed(1)}" y="17">${escape(stage)}</text>`,
   );
-  return picture(
-    "stages",
-    40 + shown.length * rowHeight,
-    "Where the time of a request goes",
-    "Shares of client, network, queue and compute time; the numbers are in the table below.",
-    legend.join("") + bars.join(""),
-  );
+  return picture("stages", 40 + shown.length * rowHeight, "Where the time of a request goes", description, legend.join("") + bars.join(""));
 }

@@ -44,6 +44,14 @@ export function finalistsTable(verdict: Verdict): string {
 
 export function latencySection({ candidates }: Verdict): string {
   const measured = candidates.filter(({ latency }) => latency);
+  const distributions = candidates.flatMap(({ name, latency }, series) =>
+    latency ? [{ name, series, curve: latency.curve, intervals: latency.percentiles }] : [],
+  );
+  const limits = new Map(
+    measured.flatMap(({ latency }) =>
+      latency!.percentiles.flatMap(({ percentile, targetMs }) => (targetMs === null ? [] : [[percentile, targetMs] as const])),
+    ),
+  );
   const rows = measured.flatMap(({ name, latency }) =>
     latency!.percentiles.map((one) => [
       plain(`${name} · p${one.percentile}`),
@@ -72,7 +80,13 @@ export function latencySection({ candidates }: Verdict): string {
     paragraph(
       "From when a request was due to its last byte, over every scheduled request of the valid runs; a timeout counts as its limit. Bars are 95 % intervals.",
     ),
-    frame(latencyFigure(candidates)),
+    frame(
+      latencyFigure(
+        distributions,
+        [...limits].map(([percentile, ms]) => ({ percentile, ms })),
+        "Each finalist's latency by percentile, with 95 % intervals and targets; the numbers are in the table below.",
+      ),
+    ),
     table(
       "Percentiles, with 95 % intervals and the bound certified at 99 %",
       ["candidate", "value", "certified", "without host stalls", "target"],

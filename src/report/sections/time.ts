@@ -21,7 +21,12 @@ export function stagesSection({ candidates }: Verdict): string {
     paragraph(
       "Client: due to sent. Queue and compute: the server's own clock. Network: everything in between that neither clock explains, HTTP handling on both sides included.",
     ),
-    frame(stagesFigure(candidates)),
+    frame(
+      stagesFigure(
+        candidates.flatMap(({ name, latency }) => (latency && latency.stages.length > 0 ? [{ name, stages: latency.stages }] : [])),
+        "Shares of client, network, queue and compute time; the numbers are in the table below.",
+      ),
+    ),
     table("Stages of a request", ["candidate and stage", "mean", "share of the mean", "share of the slowest 5 %"], rows),
   );
 }
