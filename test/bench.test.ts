@@ -134,6 +134,12 @@ describe("assay bench", () => {
   });
 });
 
+interface Measured {
+  run: { ledger: Record<string, number> };
+  server: { counts: { what: string; value: number }[] };
+  context: { warmUp: { good: number } };
+}
+
 describe("assay bench, wider", () => {
   const models = fileURLToPath(new URL("../examples/digits/models/", import.meta.url));
   async function modelServer(name: string): Promise<string> {
@@ -159,8 +165,12 @@ describe("assay bench, wider", () => {
       const { status, out, err } = await assay(["bench", "oip", url, "--model", "mlp", ...load, ...more, "--json", "--out", folder()]);
       expect(err).not.toMatch(/assay:/);
       expect(status).toBe(0);
-      const { ledger } = json(out).visits[0]!.run;
+      const [visit] = json(out).visits as unknown as Measured[];
+      const { ledger } = visit!.run;
       expect(ledger["good"]).toBeGreaterThan(40);
+      // The server's own counters, found beside it, agree with the client's.
+      const answered = visit!.server.counts.find(({ what }) => what === "answered")!.value;
+      expect(answered).toBe(ledger["good"]! + visit!.context.warmUp.good);
       expect(Object.values(ledger).reduce((sum, count) => sum + count, 0)).toBe(ledger["good"]);
     }
     const unknown = await assay(["bench", "oip", url, "--model", "none", ...load, "--out", folder()]);
@@ -183,7 +193,7 @@ describe("assay bench, wider", () => {
       "--rate",
       "50",
       "--duration",
-      "1500ms",
+      "600ms",
       "--warm-up",
       "100ms",
       "--target",

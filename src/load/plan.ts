@@ -76,6 +76,7 @@ export const loadContextSchema = z.object({
     .object({ zero: z.number().int(), counts: z.array(pair) })
     .optional()
     .describe("gaps between token-bearing events: how many were none, and [bucket, count] of the others; 128 buckets an octave from 1 µs"),
+  warmUp: z.object({ sent: z.number().int(), good: z.number().int() }).optional().describe("requests of the warm-up"),
   carriedTokens: z.number().optional().describe("output tokens inside the window of requests that were sent before it"),
   peculiarities: z
     .array(z.tuple([z.string(), z.number().int()]))

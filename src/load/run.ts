@@ -8,7 +8,7 @@ import { entryUrl, hostTicks } from "../host/index.ts";
 import type { GapCounts } from "./gaps.ts";
 import type { LoadContext, LoadPlan, LoadTick } from "./plan.ts";
 import { rowAt } from "./metrics/index.ts";
-import { hasTokens, joinTables, openRecords, type RecordTable } from "./records.ts";
+import { hasTokens, joinTables, openRecords, outcomeNumber, type RecordTable } from "./records.ts";
 import { tokensWithin } from "./figures.ts";
 
 export interface KeptBody {
@@ -49,6 +49,17 @@ function carried(tables: readonly RecordTable[], windowMs: number): number {
     for (let row = 0; row < table.length; row++) tokens += tokensWithin(rowAt(table, row), 0, windowMs);
   }
   return tokens;
+}
+
+function warmUpOf(tables: readonly RecordTable[]): NonNullable<LoadContext["warmUp"]> {
+  const good = outcomeNumber("good");
+  let [sent, well] = [0, 0];
+  for (const { length, sentNs, outcome } of tables)
+    for (let row = 0; row < length; row++) {
+      if (!Number.isNaN(sentNs[row])) sent++;
+      if (outcome[row] === good) well++;
+    }
+  return { sent, good: well };
 }
 
 function offeredBy(mode: LoadPlan["mode"]): number | null {
@@ -130,6 +141,7 @@ export async function runLoad(plan: LoadPlan, signal?: AbortSignal, onTick?: (ti
         inFlight,
         stolenRatio: ticks && after && after.total > ticks.total ? (after.steal - ticks.steal) / (after.total - ticks.total) : null,
         connections: opened,
+        ...(before.length > 0 && { warmUp: warmUpOf(before) }),
         ...(gaps && { gaps, carriedTokens: carried(before, windowMs) }),
         ...(peculiarities.length > 0 && { peculiarities }),
       },

@@ -1,56 +1,18 @@
 // Our servers and clients against others' real ones. Each peer is installed by its script into a cache
 // folder outside the clone; one that cannot be had is skipped, with its reason, and counted.
-import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { openOnnxSession, readModelHeader } from "../../dist/artifact/index.js";
 import { onnxruntimeStack } from "../../dist/build/onnxruntime/index.js";
 import { encodeInfer, decodeInfer, runLoad, summarise } from "../../dist/load/index.js";
 import { startServer } from "../../dist/serving/index.js";
 import { defaultServing, defaultSession } from "../../dist/workload/index.js";
+import { endpointChecks, tritonBench, tritonBenchChecks } from "./endpoints.mjs";
+import { check, close, counts, equal, freePort, here, peer, run, withServer } from "./harness.mjs";
 import { modelChecks } from "./models.mjs";
 
-const run = promisify(execFile);
-const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const cache = process.env.ASSAY_PEERS_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "assay", "peers");
-const deadline = Date.now() + 20 * 60_000;
 const model = here("../../examples/digits/models/cnn.onnx");
-let [passed, failed, skipped] = [0, 0, 0];
-
-async function check(name, work) {
-  try {
-    await work();
-    passed++;
-    console.log(`ok      ${name}`);
-  } catch (fault) {
-    failed++;
-    console.log(`FAILED  ${name}: ${fault.message}`);
-  }
-}
-async function peer(name, checks, install) {
-  try {
-    const left = deadline - Date.now();
-    if (left < 10_000) throw new Error("the suite's time is spent");
-    const { stdout } = await run("bash", [here(`install-${name}.sh`), join(cache, name), ...install], { timeout: left, maxBuffer: 1e8 });
-    return stdout.trim().split("\n").at(-1);
-  } catch (fault) {
-    skipped += checks;
-    const reason = fault.killed ? "its installation took too long" : (fault.stderr ?? fault.message).trim().split("\n").at(-1);
-    console.log(`skipped ${name} (${checks} checks): ${reason}`);
-    return null;
-  }
-}
-const equal = (found, expected, what) => {
-  if (JSON.stringify(found) !== JSON.stringify(expected))
-    throw new Error(`${what}: ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
-};
-const close = (found, expected, what) => {
-  const far = Math.max(...expected.map((value, i) => Math.abs(value - found[i])));
-  if (!(found.length === expected.length && far < 1e-4)) throw new Error(`${what} differs by ${far}`);
-};
 
 const { inputs, outputs } = await readModelHeader(model);
 const ours = await startServer({
@@ -114,19 +76,11 @@ if (wrk) {
   });
 }
 
-const home = await peer("triton", 3, [onnxruntimeStack().version]);
+const tritonChecks = 3 + tritonBenchChecks;
+const home = await peer("triton", tritonChecks, [onnxruntimeStack().version]);
 if (home) {
-  const triton = { host: "127.0.0.1", port: 18_000 + (process.pid % 1000) };
-  const server = spawn("bash", [here("start-triton.sh"), home, model, String(triton.port)], { stdio: ["ignore", "ignore", "pipe"] });
-  let log = "";
-  server.stderr.on("data", (piece) => (log = (log + piece).slice(-3000)));
-  const gone = new Promise((resolve) => server.once("exit", resolve));
-  const ready = async () => (await fetch(`http://127.0.0.1:${triton.port}/v2/models/digits/ready`).catch(() => null))?.status === 200;
-  for (let i = 0; i < 120 && !(await ready()) && server.exitCode === null; i++) await new Promise((resolve) => setTimeout(resolve, 500));
-  if (!(await ready())) {
-    skipped += 3;
-    console.log(`skipped triton (3 checks): it did not start: ${log.trim().split("\n").at(-1)}`);
-  } else {
+  const triton = { host: "127.0.0.1", port: freePort() };
+  await withServer("triton", tritonChecks, { home, model, port: triton.port, ready: "/v2/models/digits/ready" }, async () => {
     await check("our load generator gets good answers from Triton", async () => {
       const { table, context, bodies } = await load(triton, true);
       const { ledger, scheduled } = summarise(table, context, { latencyLimitMs: null });
@@ -155,16 +109,15 @@ if (home) {
         if (own !== 400 || its < 400) throw new Error(`${body.slice(0, 60)}: ours ${own}, Triton ${its}`);
       }
     });
-  }
-  server.kill("SIGTERM");
-  const timer = setTimeout(() => server.kill("SIGKILL"), 15_000);
-  await gone;
-  clearTimeout(timer);
+    await tritonBench(triton);
+  });
 }
 await session.close();
 await ours.close();
 
 const models = await peer("models", 3, []);
 if (models) for (const [name, work] of Object.entries(modelChecks(models))) await check(name, work);
+await endpointChecks();
+const { passed, failed, skipped } = counts;
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exit(failed > 0 ? 1 : 0);

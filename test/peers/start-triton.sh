@@ -1,5 +1,5 @@
 #!/bin/bash
-# Starts Triton in the foreground: start-triton.sh HOME MODEL PORT. Ends with SIGTERM.
+# Starts Triton in the foreground: start-triton.sh HOME MODEL PORT. Metrics at PORT + 2. Ends with SIGTERM.
 set -euo pipefail
 home=$1; model=$2; port=$3
 python=$home/venv/bin/python
@@ -46,4 +46,4 @@ MODEL
 PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')
 export PYTHONHOME PEER_SITE=$site LD_LIBRARY_PATH=$site/nvidia_pytriton.libs:$library
 exec "$server/bin/tritonserver" --model-repository="$repository" --backend-directory="$home/backends" \
-  --http-address=127.0.0.1 --http-port="$port" --allow-grpc=false --allow-metrics=false --exit-timeout-secs=3
+  --http-address=127.0.0.1 --http-port="$port" --allow-grpc=false --allow-metrics=true --metrics-address=127.0.0.1 --metrics-port=$((port + 2)) --exit-timeout-secs=3

@@ -32,13 +32,24 @@ export async function askOnce(
   signal: AbortSignal,
 ): Promise<LoadRun> {
   const run = await runLoad(
-    { ...base, speech, ...sent([request]), mode: { kind: "closed", concurrency: 1, durationMs: null }, order: "once", warmUpMs: 0 },
+    {
+      ...base,
+      speech,
+      ...sent([request]),
+      mode: { kind: "closed", concurrency: 1, durationMs: null },
+      order: "once",
+      warmUpMs: 0,
+      keepBodies: true,
+    },
     signal,
   );
   signal.throwIfAborted();
-  const { table, context } = run;
+  const { table, context, bodies } = run;
   if (table.length > 0 && table.outcome[0] === 0) return run;
-  const said = context.peculiarities?.map(([what]) => what).join("; ");
+  const [kept] = bodies;
+  const said =
+    context.peculiarities?.map(([what]) => what).join("; ") ??
+    (kept && `HTTP ${kept.status}: ${Buffer.from(kept.body).toString("utf8").slice(0, 200)}`);
   const { ledger } = summarise(table, context, { latencyLimitMs: null });
   const outcome = Object.entries(ledger).find(([, count]) => count > 0)?.[0] ?? "nothing was sent";
   throw new AssayError("ENDPOINT_REFUSES", `${url}: the first request ended as ${outcome}${said ? `: ${said}` : ""}`);

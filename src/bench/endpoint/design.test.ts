@@ -14,6 +14,7 @@ const question = (design: Design, more: Partial<EndpointQuestion> = {}): Endpoin
   timeoutMs: 60_000,
   connections: 64,
   targets,
+  metrics: null,
   seed: "s",
   ...more,
 });

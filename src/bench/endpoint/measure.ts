@@ -5,6 +5,7 @@ import type { Journal } from "../../evidence/index.ts";
 import { runLoad, type LoadTick, type TraceRequest } from "../../load/index.ts";
 import { baseOf, sent, type Caller, type CallerBase } from "./caller.ts";
 import { conclude, nextVisit, type Conclusion, type NextVisit } from "./design.ts";
+import { checkMetrics, startScraping } from "./server/scrape.ts";
 import { callWithPrompts } from "./prompts.ts";
 import type { Endpoint, EndpointQuestion } from "./question.ts";
 import { callByTemplate } from "./template.ts";
@@ -25,6 +26,8 @@ export interface CallOptions {
 export interface ReadyEndpoint {
   caller: Caller;
   base: CallerBase;
+  /** Where its server's metrics are read; null = nowhere. */
+  metrics: { url: string; model: string; headers: Record<string, string> } | null;
 }
 
 function callerOf(endpoint: Endpoint, base: CallerBase, { key, dataPath, environment }: CallOptions, signal: AbortSignal): Promise<Caller> {
@@ -38,12 +41,34 @@ function callerOf(endpoint: Endpoint, base: CallerBase, { key, dataPath, environ
   }
 }
 
+/** Where the server's metrics are: as asked, or beside the endpoint where that has some. Throws ENDPOINT_REFUSES. */
+async function metricsOf(endpoint: Endpoint, asked: string | null, key: string | null): Promise<ReadyEndpoint["metrics"]> {
+  if (asked === null) return null;
+  const { origin } = new URL(endpoint.url);
+  // The key is the endpoint's: nobody else gets it.
+  const same = asked === "own" || new URL(asked).origin === origin;
+  const headers: Record<string, string> = key === null || !same ? {} : { Authorization: `Bearer ${key}` };
+  const found = {
+    url: asked === "own" ? `${origin}/metrics` : asked,
+    model: "model" in endpoint ? endpoint.model : "",
+    headers,
+  };
+  try {
+    await checkMetrics(found.url, headers);
+    return found;
+  } catch (fault) {
+    if (asked === "own") return null;
+    throw fault;
+  }
+}
+
 /** Asks each endpoint what is needed to make its requests. Throws ENDPOINT_REFUSES, and what its data throws. */
 export async function readyEndpoints(question: EndpointQuestion, options: CallOptions, signal: AbortSignal): Promise<ReadyEndpoint[]> {
   const ready: ReadyEndpoint[] = [];
   for (const endpoint of question.endpoints) {
     const base = baseOf(endpoint.url, question);
-    ready.push({ base, caller: await callerOf(endpoint, base, options, signal) });
+    const caller = await callerOf(endpoint, base, options, signal);
+    ready.push({ base, caller, metrics: await metricsOf(endpoint, question.metrics, options.key) });
   }
   return ready;
 }
@@ -69,11 +94,12 @@ export async function measureEndpoints(
   const dueMs = trace?.map(({ atMs }) => atMs) ?? [];
   for (let next = nextVisit(question, visits); next && !signal.aborted; next = nextVisit(question, visits)) {
     onVisit?.(next, visits.length);
-    const { caller, base } = ready[next.endpoint]!;
+    const { caller, base, metrics } = ready[next.endpoint]!;
     // Both endpoints of a pair get the same work.
     const number = question.design.kind === "against" ? visits.length >> 1 : visits.length;
     const own = `${seed}/${number}`;
     const records = `records/${String(visits.length).padStart(3, "0")}-load.arrow.gz`;
+    const scraper = metrics && (await startScraping(metrics.url, metrics.model, metrics.headers));
     const startedAt = new Date().toISOString();
     const { table, context } = await runLoad(
       {
@@ -89,7 +115,8 @@ export async function measureEndpoints(
       signal,
       onTick,
     );
-    const visit = summariseVisit(question, { ...next, startedAt, context }, table);
+    const server = (await scraper?.end()) ?? null;
+    const visit = summariseVisit(question, { ...next, startedAt, context, server }, table);
     journal.append(visitKind, visitBody(visit), [records]);
     visits.push(visit);
   }

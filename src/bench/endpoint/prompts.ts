@@ -7,8 +7,8 @@ import type { PromptEndpoint } from "./question.ts";
 
 /** Prompts to draw from; each is sent with a number of its own in it. */
 const pool = { fixed: 64, drawn: 512 } as const;
-/** Words of the two prompts that tell how the server counts. */
-const probes = [20, 220] as const;
+/** Words of the first prompt that tells how the server counts, and most of the second. */
+const probes = { first: 10, most: 220 } as const;
 /** Tokens of a word where the server does not tell. */
 const usualTokensPerWord = 1.2;
 
@@ -23,17 +23,29 @@ function requestOf(endpoint: PromptEndpoint, key: string | null, shared: string,
   return encodePrompt(api, placeOf(url), key, { model, prompt: promptOf(shared, own), maxTokens, stream }, more);
 }
 
-async function fitTo(endpoint: PromptEndpoint, key: string | null, base: CallerBase, speech: Speech, signal: AbortSignal): Promise<Fit> {
+/**
+ * Two prompts of a few words tell how the server counts; the second is about as long as what is asked for, so
+ * that it fits where that fits. A server that counts only in whole answers is asked for those.
+ */
+async function fitTo(endpoint: PromptEndpoint, key: string | null, base: CallerBase, signal: AbortSignal): Promise<Fit> {
   const stream = randomStream(base.seed, "probes");
-  const counted: number[] = [];
-  for (const words of probes) {
-    const request = requestOf(endpoint, key, "", drawWords(words, stream), 1);
-    const { table } = await askOnce(endpoint.url, base, speech, request, signal);
-    counted.push(table.tokens?.promptTokens[0] ?? 0);
-  }
-  const [few, many] = counted as [number, number];
-  const perWord = few > 0 && many > few ? (many - few) / (probes[1] - probes[0]) : usualTokensPerWord;
-  return { perWord, fixed: few > 0 ? few - perWord * probes[0] : 0 };
+  const counted = async (words: number, streamed: boolean): Promise<number> => {
+    const asked = { ...endpoint, stream: streamed };
+    const request = requestOf(asked, key, "", drawWords(words, stream), 1);
+    const { table } = await askOnce(endpoint.url, base, { protocol: "prompt", api: endpoint.api, stream: streamed }, request, signal);
+    return table.tokens?.promptTokens[0] ?? 0;
+  };
+  let streamed = endpoint.stream;
+  let few = await counted(probes.first, streamed);
+  // A server may stream and nothing else.
+  if (few === 0 && streamed) few = await counted(probes.first, (streamed = false)).catch(() => 0);
+  signal.throwIfAborted();
+  if (few === 0) return { perWord: usualTokensPerWord, fixed: 0 };
+  const typical = Math.round((drawLength(endpoint.input, stream) * probes.first) / few);
+  const words = Math.min(probes.most, Math.max(2 * probes.first, typical));
+  const many = await counted(words, streamed);
+  const perWord = many > few ? (many - few) / (words - probes.first) : usualTokensPerWord;
+  return { perWord, fixed: few - perWord * probes.first };
 }
 
 /** Asks the endpoint how it counts, and makes ready. Throws ENDPOINT_REFUSES. */
@@ -45,7 +57,7 @@ export async function callWithPrompts(
 ): Promise<Caller> {
   const { api, stream: streamed, input, output, sharedRatio } = endpoint;
   const speech: Speech = { protocol: "prompt", api, stream: streamed };
-  const { fixed, perWord } = await fitTo(endpoint, key, base, speech, signal);
+  const { fixed, perWord } = await fitTo(endpoint, key, base, signal);
   const wordsOf = (tokens: number): number => Math.max(1, Math.round((tokens - fixed) / perWord));
 
   const drawn = (seed: string): EncodedRequest[] => {

@@ -124,6 +124,10 @@ export const endpointQuestionSchema = z.strictObject({
   timeoutMs: z.number().describe("when a request is given up, milliseconds"),
   connections: z.int().describe("most connections; beyond it requests wait, and the wait counts"),
   targets: z.array(targetSchema).describe("limits on percentiles"),
+  metrics: z
+    .string()
+    .nullable()
+    .describe("URL of the server's metrics; own = /metrics of the endpoint, if there is one; null = they are not read"),
   seed: z.string().describe("root of all random streams"),
 });
 export type EndpointQuestion = z.infer<typeof endpointQuestionSchema>;

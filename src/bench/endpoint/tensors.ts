@@ -95,6 +95,19 @@ export async function callWithTensors(
     );
   };
   const speech: Speech = { protocol: "oip", outputs };
-  await askOnce(url, base, speech, requests(base.seed)[0]!, signal);
+  try {
+    await askOnce(url, base, speech, requests(base.seed)[0]!, signal);
+  } catch (refusal) {
+    if (!binary) throw refusal;
+    // It may take JSON only; then that is what to say.
+    const asJson = await callWithTensors({ ...endpoint, binary: false }, dataPath, key, base, signal).then(
+      () => true,
+      () => false,
+    );
+    if (!asJson) throw refusal;
+    throw new AssayError("ENDPOINT_REFUSES", `${url}: it refuses tensors as bytes and takes them as JSON: add --json-tensors`, {
+      cause: refusal,
+    });
+  }
   return { speech, requests };
 }

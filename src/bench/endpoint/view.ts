@@ -19,9 +19,9 @@ export const visitKind = "bench-visit";
 export const endKind = "bench-end";
 
 /** A visit and its figures; the same records give the same. */
-export function visitBody({ endpoint, load, startedAt, durationMs, context, run, figures }: EndpointVisit): Json {
+export function visitBody({ endpoint, load, startedAt, durationMs, context, server, run, figures }: EndpointVisit): Json {
   const { latencyMs: _, calmLatencyMs: __, stages, ...rest } = run;
-  return JSON.parse(JSON.stringify({ endpoint, load, startedAt, durationMs, context, run: { ...rest, stages }, figures })) as Json;
+  return JSON.parse(JSON.stringify({ endpoint, load, startedAt, durationMs, context, server, run: { ...rest, stages }, figures })) as Json;
 }
 
 /** The run as one document. */

@@ -12,6 +12,7 @@ import {
   type RecordTable,
   type RunSummary,
 } from "../../load/index.ts";
+import { misfits, serverSchema } from "./server/told.ts";
 import { loadSchema, type EndpointLoad, type EndpointQuestion } from "./question.ts";
 
 /** What a journal keeps of a visit besides its records. */
@@ -21,6 +22,7 @@ export const visitSchema = z.object({
   startedAt: z.string().describe("when, as ISO 8601"),
   durationMs: z.number().describe("length of the window, milliseconds"),
   context: loadContextSchema,
+  server: serverSchema.nullable(),
 });
 export type VisitRecord = z.infer<typeof visitSchema>;
 
@@ -78,9 +80,36 @@ export function modeOf(load: EndpointLoad, durationMs: number, dueMs: readonly n
   }
 }
 
+/** Share of the prompt tokens out of the server's cache, above which a run measured the cache: a chat's own first words are always in it. */
+const cachedShare = 0.1;
+/** Share of the requests that may be throttled. */
+const throttledShare = 0.01;
+
+/** Why the figures are not those of the work that was asked, though the generator did its part. */
+function clouded(
+  { endpoints }: EndpointQuestion,
+  { endpoint, load, context, server }: VisitRecord,
+  table: RecordTable,
+  { ledger }: RunSummary,
+  { cachedRatio }: Figures,
+): string[] {
+  const asked = endpoints[endpoint]!;
+  const cacheIsAsked = load.kind === "trace" || (asked.protocol === "prompt" && asked.sharedRatio > 0);
+  const before = context.warmUp ?? { sent: 0, good: 0 };
+  const sent = before.sent + table.sentNs.reduce((sum, at) => sum + (Number.isNaN(at) ? 0 : 1), 0);
+  return [
+    ...(ledger.throttled > throttledShare * table.length ? [`the server throttled ${ledger.throttled} of ${table.length} requests`] : []),
+    ...(!cacheIsAsked && cachedRatio !== null && cachedRatio > cachedShare
+      ? [`${figure(100 * cachedRatio)} % of the prompt tokens came out of the server's cache, though every prompt is new`]
+      : []),
+    ...(server ? misfits(server, { sent, good: before.good + ledger.good }) : []),
+  ];
+}
+
 /** The figures of a visit's records. */
-export function summariseVisit({ targets }: Pick<EndpointQuestion, "targets">, visit: VisitRecord, table: RecordTable): EndpointVisit {
+export function summariseVisit(question: EndpointQuestion, visit: VisitRecord, table: RecordTable): EndpointVisit {
   const { load, context } = visit;
+  const { targets } = question;
   const latencies = targets.filter(({ tag }) => tag === "ttft" || tag === "e2e").map(({ limit }) => limit);
   const run = summarise(table, context, { latencyLimitMs: latencies.length === 0 ? null : Math.min(...latencies) });
   if (load.kind === "open" && run.drift > sustainedDrift) {
@@ -88,5 +117,9 @@ export function summariseVisit({ targets }: Pick<EndpointQuestion, "targets">, v
     run.reasons.push(`latency grew by ${figure(1000 * run.drift)} ms each second: the server does not sustain the rate`);
   }
   const figures = summariseFigures(table, context, targets, run.valid && !run.tainted);
+  // Behind the targets: a server that throttles may well miss one.
+  const reasons = clouded(question, visit, table, run, figures);
+  if (reasons.length > 0) run.valid = false;
+  run.reasons.push(...reasons);
   return { ...visit, table, run, figures };
 }

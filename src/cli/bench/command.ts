@@ -54,6 +54,8 @@ export function addBench(program: Command, run: (protocol: string, place: string
     .option("--data <file>", "of oip: inputs by name (.npz, .npy, .jsonl, .csv); drawn at random unless said")
     .option("--items <number>", "of oip: items of a request (default: 1)")
     .option("--json-tensors", "of oip: tensors as JSON, not as bytes")
+    .option("--metrics <url>", "Prometheus metrics of the server, read beside; those at /metrics of the endpoint unless said")
+    .option("--no-metrics", "read none")
     .option("--key-env <name>", "environment variable that holds the key")
     .option("--key-file <file>", "file that holds the key")
     .option("--seed <text>", "root of all random streams; drawn unless said")

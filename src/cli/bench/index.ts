@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AssayError, parseDurationMs } from "../../base/index.ts";
-import { endpointDocument, measureEndpoints, readyEndpoints, type Endpoint, type EndpointQuestion } from "../../bench/index.ts";
+import { endpointDocument, measureEndpoints, placeOf, readyEndpoints, type Endpoint, type EndpointQuestion } from "../../bench/index.ts";
 import { openJournal } from "../../evidence/index.ts";
 import { renderEndpoint } from "../../report/index.ts";
 import { newFolder, shownPath } from "../run-folder.ts";
@@ -16,6 +16,14 @@ import { endpointFailKinds, endpointStatus } from "./status.ts";
 
 export type { BenchOptions } from "./options.ts";
 
+function metricsOf({ metrics, against }: BenchOptions): string | null {
+  if (metrics === false) return null;
+  if (metrics === undefined) return "own";
+  if (against !== undefined) throw new AssayError("USAGE", "--metrics does not go with --against: each endpoint's own are read");
+  placeOf(metrics);
+  return metrics;
+}
+
 function questionOf(endpoints: Endpoint[], asked: Pick<EndpointQuestion, "load" | "design">, options: BenchOptions): EndpointQuestion {
   return {
     endpoints,
@@ -26,6 +34,7 @@ function questionOf(endpoints: Endpoint[], asked: Pick<EndpointQuestion, "load" 
     timeoutMs: parseDurationMs(options.timeout),
     connections: numberOf(options.connections, "connections", { least: 1, whole: true }),
     targets: (options.target ?? []).map(targetOf),
+    metrics: metricsOf(options),
     seed: options.seed ?? randomBytes(8).toString("hex"),
   };
 }

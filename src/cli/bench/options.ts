@@ -35,6 +35,8 @@ export interface BenchOptions extends EndpointExchange {
   jsonTensors?: boolean;
   target?: string[];
   seed?: string;
+  /** A URL, or false where `--no-metrics` is given. */
+  metrics?: string | false;
   body?: string;
   keyEnv?: string;
   keyFile?: string;

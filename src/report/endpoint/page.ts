@@ -234,7 +234,11 @@ function againstSection({ question, visits, conclusion }: EndpointRun): string {
     ),
     ...question.endpoints.map((endpoint, at) => {
       const own = visitRows(visits.filter((visit) => visit.endpoint === at));
-      return section(`side-${at}`, `${sides[at]!}: ${describeEndpoint(endpoint)}`, shown(`Visits of the ${sides[at]!} in order`, own, [own[0]!.length - 1]));
+      return section(
+        `side-${at}`,
+        `${sides[at]!}: ${describeEndpoint(endpoint)}`,
+        shown(`Visits of the ${sides[at]!} in order`, own, [own[0]!.length - 1]),
+      );
     }),
   ].join("\n");
 }

@@ -9,7 +9,7 @@ import {
   type EndpointVisit,
 } from "../../bench/index.ts";
 import { hasTokens, type Figures, type MetricSummary } from "../../load/index.ts";
-import { figure, percent } from "../format.ts";
+import { bytes, figure, percent } from "../format.ts";
 
 export const percentileName = (p: number): string => `p${Number((100 * p).toPrecision(4))}`;
 export const sides = ["first", "second"] as const;
@@ -151,7 +151,7 @@ function tokenLines({ endpoints }: EndpointQuestion, { endpoint, figures, load }
         `at most ${describeLengths(asked.output)} output tokens asked, ${cell(length("output"), "not told")} counted (medians)`,
     );
   if (cachedRatio !== null && cachedRatio > 0.01) lines.push(`${percent(cachedRatio)} of the prompt tokens came out of the server's cache`);
-  if (assumedRatio > 0)
+  if (assumedRatio > uncountedRatio)
     lines.push(`TPOT assumes one token in the first event for ${percent(assumedRatio)} of the answers: no cumulative usage came`);
   if (uncountedRatio > 0) lines.push(`${percent(uncountedRatio)} of the answers brought no usage: each event counts as one token`);
   return lines;
@@ -166,6 +166,20 @@ export function standingLines({ run, context, durationMs, load }: EndpointVisit)
   ];
 }
 
+/** What the server's own metrics tell. */
+function serverLines({ server }: EndpointVisit): string[] {
+  if (!server) return [];
+  const { url, counts, times, gauges } = server;
+  const said = [
+    ...counts.filter(({ value }) => value > 0).map(({ what, value }) => `${figure(value, 6)} ${what}`),
+    ...times.map(({ what, meanMs }) => `${what} ${figure(meanMs)} ms`),
+    ...gauges.map(({ what, mean, most }) =>
+      what.includes("bytes") ? `memory at most ${bytes(most)}` : `${what} ${figure(mean)}, at most ${figure(most)}`,
+    ),
+  ];
+  return said.length === 0 ? [] : [`The server itself (${url}): ${said.join(" · ")}`];
+}
+
 /** What else a visit tells besides its metrics. */
 export function visitNotes(question: EndpointQuestion, visit: EndpointVisit): string[] {
   const { run, figures, context, table } = visit;
@@ -178,7 +192,7 @@ export function visitNotes(question: EndpointQuestion, visit: EndpointVisit): st
       ...(hasTokens(table)
         ? [
             `Output ${figure(figures.outputPerSecond)} tokens/s, ${percent(figures.usefulRatio)} of them useful`,
-            `input ${figure(figures.inputPerSecond)} tokens/s`,
+            ...(figures.inputPerSecond > 0 ? [`input ${figure(figures.inputPerSecond)} tokens/s`] : []),
           ]
         : []),
       `${figure(run.achievedPerSecond)} requests/s sent, ${figure(run.offeredPerSecond)} asked`,
@@ -186,6 +200,7 @@ export function visitNotes(question: EndpointQuestion, visit: EndpointVisit): st
     ...(goodput ? [`Goodput ${figure(goodput.perSecond)} requests/s, ${percent(goodput.attainment)} of all`] : []),
     `Requests: ${ledger.join(", ") || "none"}`,
     ...tokenLines(question, visit),
+    ...serverLines(visit),
     ...(context.peculiarities ?? []).map(([what, count]) => `${count} × ${what}`),
     `Generator: lag p99 ${figure(run.lagP99Ms)} ms, ${run.stalls} host stalls, ${context.connections} connections`,
   ];
